@@ -180,9 +180,50 @@ def test_elements_that_agree_in_one_index_only_are_two(strides: tuple[int, int],
 
 def test_of_plain_buffers_it_is_not_asked_whether_two_indices_mean_one_element() -> None:
     """With symbolic extents that would be hard to prove."""
-    f = program(LOOP, AB)
-    (step,) = steps(f, call((), halves(), f, "A", "B")).derivation
+    f = program("for i in range(2):\n    A[i, i] = T.float32(0)", 'A: T.Buffer((2, 2), "float32")')
+    (step,) = steps(f, call((), lemma(parse_func(FILL), of_kind((), "unrolled")), f, "A")).derivation
     assert not [d for d in step.obligations if "mean one element" in d.obligation.claim]
+
+
+def test_strides_matter_where_there_are_elements() -> None:
+    """One row has no distance to a second one; two rows have."""
+    for rows, fine in ((1, True), (2, False)):
+        text = FILL.replace("(2, 2)", f"({rows}, 2)").replace('"float32")', '"float32", strides=[7, 1])')
+        text = text.replace("range(2)", "range(1)")
+        f = program(
+            f"v = T.decl_buffer(({rows}, 2), 'float32', data=A.data, strides=[2, 1])\n"
+            "for i in range(1):\n    v[i, i] = T.float32(0)",
+            'A: T.Buffer((16,), "float32")',
+        )
+        rule = call((0,), lemma(parse_func(text), of_kind((), "unrolled")), f, "v")
+        if fine:
+            accepted(f, rule)
+        else:
+            refused(f, rule, "v, passed for X of fill: its strides are the parameter's (Refuted)")
+
+
+def test_each_dimension_is_the_parameters() -> None:
+    f = program("for i in range(2):\n    A[i, i] = T.float32(0)", 'A: T.Buffer((2, 3), "float32")')
+    rule = call((), lemma(parse_func(FILL), of_kind((), "unrolled")), f, "A")
+    refused(f, rule, "A, passed for X of fill: dimension 1 is the parameter's (Refuted)")
+
+
+def test_a_view_of_another_block_says_nothing_of_this_one() -> None:
+    """The function's own memory is seen through another view, and X is not."""
+    text = """
+@T.prim_func
+def inner(X: T.Buffer((4,), "float32")):
+    t = T.alloc_buffer((4,), "float32")
+    w = T.decl_buffer((2, 2), "float32", data=t.data)
+    for k in range(2):
+        w[k, k] = X[k]
+        X[k] = t[3 * k]
+"""
+    body = text[text.index("    t = ") :].replace("X[", "v[").replace("\n    ", "\n").strip()
+    f = program(
+        f"v = T.decl_buffer((4,), 'float32', data=A.data, elem_offset=4)\n{body}", 'A: T.Buffer((8,), "float32")'
+    )
+    accepted(f, call((0,), lemma(parse_func(text), of_kind((0, 0), "unrolled")), f, "v"))
 
 
 def test_a_function_may_be_called_where_its_own_symbols_mean_something_else() -> None:
@@ -208,4 +249,5 @@ def test_an_implementation_takes_what_it_is_given() -> None:
     scalar = parse_func(RAW.replace("):", ", n: T.int32):").replace("X.data", "X.data, n"))
     refused(f, Implement((), described, scalar, given, ()), "fast takes one value for each of its scalars")
     (n,) = scalars_of(scalar)
-    accepted(f, Implement((), described, scalar, given, ((n, const(4)),)))
+    (step,) = steps(f, Implement((), described, scalar, given, ((n, const(4)),))).derivation
+    assert not [d for d in step.obligations if "strides" in d.obligation.claim]

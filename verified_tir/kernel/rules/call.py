@@ -143,7 +143,11 @@ def _fits(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments
     pairs = [(p, a, _written(programs, p)) for p, a in zip(func.buffers, arguments.buffers, strict=True)]
     encoder = context.encoder()
     for p, a, written in pairs:
-        _check_block(context, programs, p, a, written)
+        views = context.views.get(a.data, ())  # that it is alive where it is used is well-formedness of the new program
+        if written and len({view.dtype for view in views}) > 1:  # a NaN that is stored has no bits at another type
+            raise Misfit(f"the block of {a.name} has views of several types")
+        if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in views[:1]):
+            raise Misfit(f"{p.name} of {func.name} is known by its pointer, and {a.name} is no whole block")
         passed = f"{a.name}, passed for {p.name} of {func.name}"
         for claim, goal in _same_layout(context, there, p, a, opaque_calls(func.body)):
             yield Question("call", f"{passed}: {claim}", context, (), goal, path)
@@ -169,15 +173,6 @@ def _constant(context: Context, func: PrimFunc, v: Var, e: Expr) -> Encoded:
     if value.data and not v.dtype.is_float:
         raise Misfit(f"{v.name} of {func.name} would be data, which wraps where a parameter may not overflow")
     return value
-
-
-def _check_block(context: Context, programs: tuple[PrimFunc, ...], p: Buffer, a: Buffer, written: bool) -> None:
-    """Nobody sees more of an argument's block than the parameter shows.  (That it is alive where it is used is
-    well-formedness of the new program.)"""
-    if written and len({b.dtype for b in context.views.get(a.data, ())}) > 1:  # a NaN that is stored has no bits there
-        raise Misfit(f"the block of {a.name} has views of several types")
-    if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in context.views.get(a.data, ())[:1]):
-        raise Misfit(f"{p.name} of {programs[0].name} is known by its pointer, and {a.name} is no whole block")
 
 
 def _written(programs: tuple[PrimFunc, ...], parameter: Buffer) -> bool:
