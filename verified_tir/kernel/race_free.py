@@ -72,19 +72,21 @@ def marked_loops(stmt: Stmt) -> tuple[Path, ...]:
 def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
     """Two different iterations of ``loop`` touch no common element, unless both only read it."""
     first, second = context.bind_loop(loop), context.bind_loop(loop)
-    context.ran(loop)
     runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
     yield from _reached(loop, runs[0], path)
     for a, b in conflicts(_common(runs[0], loop), _common(runs[1], loop)):
-        what = f"the loop over {loop.var.name} is {loop.kind}"
-        if BARRIER in (a.buffer, b.buffer):
-            claim = f"{what}: no opaque call, assertion or while loop stands in its body"
-        else:
-            verbs = f"{'write' if a.write else 'read'} and {'write' if b.write else 'read'}"
-            claim = f"{what}: no two of its iterations {verbs} the same element of {a.buffer.name}"
         given = (f.lt(first, second), *a.given, *b.given)
+        claim = _no_conflict(loop, a, b)
         # Both orders of the pair are asked, since a and b come from all accesses of the body.
         yield Question("licence", claim, context, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
+
+
+def _no_conflict(loop: For, a: Access, b: Access) -> str:
+    what = f"the loop over {loop.var.name} is {loop.kind}"
+    if BARRIER in (a.buffer, b.buffer):
+        return f"{what}: no opaque call, assertion or while loop stands in its body"
+    verbs = f"{'write' if a.write else 'read'} and {'write' if b.write else 'read'}"
+    return f"{what}: no two of its iterations {verbs} the same element of {a.buffer.name}"
 
 
 def _common(run: Instance, loop: For) -> Iterator[Access]:

@@ -339,6 +339,29 @@ for i in range(4):
         refused(f, replace(whole, only=only), f"what writes A without going through c {LATE}")
 
 
+def test_reads_at_two_places_go_to_the_copy_and_stores_stay() -> None:
+    f = program(THREE.replace("A[0] = 5", "A[0] = A[5]").replace("B[i] = A[i]", "A[i] = A[i] + 1", 1), SIX)
+    refused(f, replace(read(f, window(0, 4)), only=((0,), (2,))), LATE)
+    f = program(THREE.replace("A[0] = 5", "A[5] = A[0]"), SIX)
+    gives(
+        f,
+        replace(read(f, window(0, 4)), only=((0,), (2,))),
+        """
+c = T.alloc_buffer((4,), "int32")
+for y in range(4):
+    c[y] = A[y]
+for i in range(4):
+    B[i] = c[i]
+A[5] = A[0]
+for i in range(4):
+    B[i] = B[i] + c[i]
+""",
+    )
+    f = program("for i in range(3):\n    A[i] = A[i + 1]", SIX)
+    text = 'c = T.alloc_buffer((4,), "int32")\nfor y in range(4):\n    c[y] = A[y]\nfor i in range(3):\n'
+    gives(f, read(f, window(0, 4)), text + "    A[i] = c[i + 1]")
+
+
 def test_reads_that_stay_may_lie_outside_the_region() -> None:
     f = program("for i in range(4):\n    B[i] = A[i]\nB[5] = A[5]", SIX)
     accepted(f, replace(read(f, window(0, 4)), only=((0,),)))

@@ -66,9 +66,8 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
         for b in run.stores_to(a.buffer.data):
             solved = solve_address(b.address, a.address, list(b.inner), b.given)
             if solved is not None and b.buffer.dtype is a.buffer.dtype:
-                apart = {**solved[0], **run.renamed_apart()}  # other instances see other values
-                happened = f.and_(*b.given, equal(b.address, a.address))
-                found.append(f.replace(happened, apart))
+                witness = b.at({**solved[0], **run.renamed_apart()})  # other instances see other values
+                found.append(f.and_(*witness.given, equal(witness.address, a.address)))
     return f.or_(*found)
 
 
