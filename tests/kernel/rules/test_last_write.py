@@ -46,6 +46,7 @@ LEFT = "is dead: it is certainly overwritten later"
         ("if n > 0:\n    B[0] = 2\nelse:\n    A[0] = B[0]\nB[0] = 3", 2, READ),  # the other arm did not run
         ("for i in range(1, 3):\n    A[i] = B[i - 1]\n    B[i] = 2\nB[0] = 3", 2, READ),  # there is no iteration 0
         ("for i in range(1, 3):\n    B[i - 1] = 2\n    A[i] = B[0]", 1, ""),  # iteration 1 is the first
+        ("for i in range(1, 3):\n    A[i] = B[i - 1]\n    B[i - 1] = 2", 1, READ),  # it stores after it has read
     ],
 )
 def test_what_a_store_leaves_is_overwritten(later: str, killer: int, why: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import AB, gives, program, refused
+from tests.kernel.programs import AB, accepted, gives, program, refused
 from verified_tir.kernel.rules.erase import Erase
 
 ALLOC = 't = T.alloc_buffer((4,), "int32")'
@@ -14,9 +14,16 @@ def test_a_label_is_what_it_holds() -> None:
     refused(program(text.format("B[0] = t[0]")), Erase((0, 0), outdated=True), "the store to t is dead")
 
 
+def test_an_opaque_call_reads_local_buffers() -> None:
+    text = ALLOC + '\nt[0] = 1\nT.evaluate(T.call_extern("int32", "g", {}.data))\nB[0] = 2'
+    for rule in (Erase((0, 0)), Erase((0, 0), outdated=True), Erase((0, 0), killer=2)):
+        refused(program(text.format("t")), rule, "")
+    accepted(program(ALLOC + "\nt[0] = 1\nB[0] = 2"), Erase((0, 0)))
+
+
 def test_an_iteration_of_a_while_loop_may_be_the_first() -> None:
     text = ALLOC + "\nt[0] = 1\nwhile n > 0:\n    {}\n    {}"
-    loads, stores, params = "A[0] = t[0]", "t[0] = A[1]", AB + ", n: T.int32"
+    loads, stores, params = "A[0] = t[0]", "t[0] = 2", AB + ", n: T.int32"
     gives(program(text.format(stores, loads), params), Erase((0, 0), outdated=True), ALLOC + "\n" + "\n".join(
         text.format(stores, loads).split("\n")[2:]))  # fmt: skip
     refused(program(text.format(loads, stores), params), Erase((0, 0), outdated=True), "is not read before that")
