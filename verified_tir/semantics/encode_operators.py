@@ -30,8 +30,8 @@ def in_range(value: Term, dtype: DType) -> Term:
 
 def power_of_two(exponent: Term, bits: int) -> Term:
     """2**exponent for 0 <= exponent < bits."""
-    result = f.integer(1 << (bits - 1))
-    for k in range(bits - 2, -1, -1):
+    result = f.ONE
+    for k in range(1, bits):
         result = f.ite(f.eq(exponent, f.integer(k)), f.integer(1 << k), result)
     return result
 

@@ -122,7 +122,7 @@ def dead(
     for a in stores:
         claim = f"the store to {a.buffer.name} is dead: it is certainly overwritten later"
         goal = overwrites(ran, a) if ends else f.FALSE
-        yield Question("dead", claim, ran[-1][0], a.given, goal, (*path, *a.place), where)
+        yield Question("dead", claim, ran[-1][0] if ran else context, a.given, goal, (*path, *a.place), where)
 
 
 def may_not_pass(stmt: Stmt) -> bool:
