@@ -10,14 +10,10 @@ from pathlib import Path
 def read_entry(path: Path) -> bytes | None:
     """The content of a plain file that nobody else can have written; ``None`` for anything else."""
     try:
-        with open(path, "rb", opener=_at_once) as file:
+        # it does not wait for somebody to write it, should it be a pipe
+        with open(path, "rb", opener=lambda p, flags: os.open(p, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             found = os.fstat(file.fileno())
             own = not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
             return file.read() if own and stat.S_ISREG(found.st_mode) else None
     except OSError:
         return None
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for somebody to write it, should it be a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

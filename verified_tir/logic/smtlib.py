@@ -23,9 +23,8 @@ SORTS: Final = {f.BOOL: f.BOOL, f.INT: f.INT} | {
 }
 """How sorts are written."""
 
-Symbol: TypeAlias = tuple[Any, ...]
-"""What tells variables and functions apart: the kind, the name or the number of bits, the sort, and what it is of."""
-Names: TypeAlias = dict[Symbol, str]
+Names: TypeAlias = dict[tuple[Any, ...], str]
+"""By what tells variables and functions apart: the kind, the name, the sort, and what it is of."""
 
 
 @final
@@ -66,7 +65,7 @@ def _const_text(t: Term) -> str:
     return f"(fp #b{bits[0]} #b{bits[1 : e + 1]} #b{bits[e + 1 :]})"
 
 
-def _symbol(t: Term) -> Symbol:
+def _symbol(t: Term) -> tuple[Any, ...]:
     return t.op, t.payload, t.sort, tuple([a.sort for a in t.args]) if t.op == "app" else t.args
 
 
