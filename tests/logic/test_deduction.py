@@ -249,6 +249,14 @@ def asks_of_lookalikes(_: Solver, d: Deduction, *others: object) -> Any:
     return Proved()
 
 
+def puts_equals_in_what_is_no_goal(_: Solver, d: Deduction, *others: object) -> Any:
+    d.substitute({}, d.given)
+    d.substitute({d.goal: f.TRUE}, [d.goal])
+    d.ask((), f.TRUE)
+    d.substitute({}, [f.TRUE])
+    return Proved()
+
+
 class Another(tuple[Term, ...]):
     """Some terms, equal to whatever others it is compared with."""
 
@@ -338,6 +346,7 @@ def sets_an_option(solver: Solver, d: Deduction, *others: object) -> Any:
 
 
 WRONG = [
+    puts_equals_in_what_is_no_goal,
     keeps_another_text_for_the_question,
     hides_a_float_as_a_truth_value,
     hides_a_fraction_as_an_integer,

@@ -45,7 +45,7 @@ class Deduction:
             goal = goal.args[1]
         self.given, self.goal = tuple(given), goal
         self._solver = solver
-        self._known: set[Term] = set()
+        self._known = {TRUE}
         self._goals = {goal}
         """Formulas of which each implies the goal where the givens are true."""
         self._learn(given)
@@ -61,7 +61,7 @@ class Deduction:
         """Whether the goal is known."""
         known = self._known
         return FALSE in known or any(
-            g is TRUE or g in known or (g.op == "and" and known.issuperset(g.args)) for g in self._goals
+            g in known or (g.op == "and" and known.issuperset(g.args)) for g in self._goals
         )
 
     def ask(
@@ -69,7 +69,7 @@ class Deduction:
         search: Callable[[Deduction], Verdict] | None = None,
     ) -> Verdict:  # fmt: skip
         """What is found out about a question: by the solver, or by a search for its steps if there is one."""
-        sequent = _terms((*given, goal))
+        *assumed, claimed = sequent = _terms((*given, goal))
         *premises, claim = sequent if hidden is None else generalise(sequent, hidden)
         if search is None:
             verdict = self._solver(query(tuple(premises), claim))
@@ -77,8 +77,8 @@ class Deduction:
         else:
             question = Deduction(self._solver, premises, claim)
             verdict, proved = search(question), question.proved
-        if proved and self._known.issuperset(sequent[:-1]):
-            self._learn(sequent[-1:])
+        if proved and self._known.issuperset(assumed):
+            self._learn((claimed,))
         return verdict
 
     def facts(self, t: Term) -> tuple[Term, ...]:
