@@ -60,9 +60,7 @@ class Deduction:
     def proved(self) -> bool:
         """Whether the goal is known."""
         known = self._known
-        return FALSE in known or any(
-            g in known or (g.op == "and" and known.issuperset(g.args)) for g in self._goals
-        )
+        return FALSE in known or any(g in known or (g.op == "and" and known.issuperset(g.args)) for g in self._goals)
 
     def ask(
         self, given: Sequence[Term], goal: Term, hidden: Hidden | None = None,
