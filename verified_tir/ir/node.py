@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
 from verified_tir.ir.exact import NODES, IRError, exact_fields
@@ -85,15 +85,6 @@ class Node(metaclass=InternedMeta):
 
         :raises IRError: if they do not.
         """
-
-    def __copy__(self) -> Node:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Node:
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a node cannot be pickled, its variables would be others: write the program as text")
 
 
 def once(compute: Callable[[N], R]) -> Callable[[N], R]:

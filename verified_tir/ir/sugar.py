@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, get_args
 
 from verified_tir.ir import expr as e
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
 from verified_tir.ir.float_bits import round_to
-from verified_tir.ir.node import IRError, once
+from verified_tir.ir.node import IRError, Node, once
 from verified_tir.ir.outside import shown
 
 if TYPE_CHECKING:
@@ -28,6 +28,21 @@ ExprLike: TypeAlias = "e.Expr | int | float | bool"
 ARITHMETIC_OPS: tuple[str, ...] = get_args(e.ArithmeticOp)
 
 _PATTERN = re.compile(r"(uint|int|bfloat|float|bool|handle|void)([0-9]{0,4})(?:x([0-9]{1,18}))?")
+
+
+class NodeSugar:
+    """Methods of ``Node``: one is never made but by its class, and no copy is needed of what does not change."""
+
+    __slots__ = ()
+
+    def __copy__(self: Any) -> Any:
+        return self
+
+    def __deepcopy__(self: Any, memo: object) -> Any:
+        return self
+
+    def __reduce__(self: Any) -> NoReturn:
+        raise TypeError("a node cannot be pickled, its variables would be others: write the program as text")
 
 
 class TypeSugar:
@@ -291,7 +306,7 @@ def methods() -> Iterator[tuple[type, str, Any]]:
     from verified_tir.ir.buffer import Buffer
     from verified_tir.ir.func import IRModule, PrimFunc
 
-    pairs = (DType, TypeSugar), (e.Expr, ExprSugar), (Buffer, BufferSugar), (PrimFunc, FuncSugar)
+    pairs = (Node, NodeSugar), (DType, TypeSugar), (e.Expr, ExprSugar), (Buffer, BufferSugar), (PrimFunc, FuncSugar)
     for kind, sugar in (*pairs, (IRModule, ModuleSugar)):
         for name, method in vars(sugar).items():
             if name == "__iter__" or isinstance(method, (FunctionType, staticmethod)):
