@@ -18,6 +18,7 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Refines, Rule, licensed, reflexive
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.recipes import Recipe
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import taken
@@ -150,7 +151,13 @@ def gives(func: PrimFunc | Refines, rule: Rule | Recipe, text: str) -> None:
     assert body_of(accepted(func, rule)) == text.strip("\n")
 
 
+def gives_folded(func: PrimFunc, rule: Rule | Recipe, text: str) -> None:
+    """The rule is accepted, and the result's statements read exactly so once constants are folded."""
+    theorem = steps(func, rule)
+    assert body_of(with_constants_folded(theorem.derivation[-1].rule, func, theorem, PROVER).after) == text.strip("\n")
+
+
 __all__ = [
-    "AB", "PROVER", "accepted", "blocks_of", "body_of", "buffer", "function", "gives", "licensed_for", "load",
-    "program", "refused", "steps", "store", "take", "unlicensed", "variable", "why",
+    "AB", "PROVER", "accepted", "blocks_of", "body_of", "buffer", "function", "gives", "gives_folded", "licensed_for",
+    "load", "program", "refused", "steps", "store", "take", "unlicensed", "variable", "why",
 ]  # fmt: skip

@@ -7,10 +7,8 @@ Each class states its fields and, as ``dtype``, the type of its value.  What an 
 from __future__ import annotations
 
 import itertools
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, final, get_args
+from typing import TYPE_CHECKING, Literal, final, get_args
 
 from verified_tir.ir.calls import check_call, is_pure, result_type
 from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType, PointerType
@@ -327,30 +325,6 @@ def const(value: int | float, dtype: DType = INT32) -> Expr:
     :raises IRError: if an integer does not fit.
     """
     return FloatImm(dtype, float(value)) if dtype.is_float else IntImm(dtype, int(value))
-
-
-_FOLDED: Final[dict[str, Callable[[int, int], int]]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
-    "floormod": operator.mod, "min": min, "max": max,
-}  # fmt: skip
-
-
-def binary(op: BinaryOp, a: Expr, b: Expr) -> Expr:
-    """``a op b``; a scalar is broadcast where the other operand has lanes, and integer constants fold.
-
-    Folding happens only where it is an identity of index arithmetic (constants that fit, ``x+0``, ``x*1``).
-    """
-    lanes = max(a.dtype.lanes, b.dtype.lanes)
-    a, b = (Broadcast(x, lanes) if x.dtype.lanes == 1 < lanes else x for x in (a, b))
-    made = Binary(op, a, b)
-    x, y = (c.value if isinstance(c, IntImm) and c.type.is_int else None for c in (a, b))
-    if x is not None and y is not None and op in _FOLDED and (y != 0 or not op.startswith("floor")):
-        value = _FOLDED[op](x, y)
-        if a.dtype.min_value <= value <= a.dtype.max_value:
-            return IntImm(a.dtype, value)
-    if (op, y) in (("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1)):
-        return a
-    return b if (op, x) in (("add", 0), ("mul", 1)) else made
 
 
 TRUE = IntImm(BOOL, 1)

@@ -8,10 +8,11 @@ package is imported; a type checker sees them as bases.  The tests of the rules 
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeAlias, get_args
 
 from verified_tir.ir import expr as e
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
@@ -251,14 +252,34 @@ def as_expr(value: ExprLike, like: DType | None = None) -> e.Expr:
     return const(value, like)
 
 
-def binary(op: e.BinaryOp, a: ExprLike, b: ExprLike) -> e.Expr:
-    """``a op b``; Python numbers take the other operand's type, scalars broadcast, integer constants fold."""
-    if isinstance(a, e.Expr):
-        b = as_expr(b, a.dtype)
+_FOLDED: Final[dict[str, Callable[[int, int], int]]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
+    "floormod": operator.mod, "min": min, "max": max,
+}  # fmt: skip
+
+
+def binary(op: e.BinaryOp, left: ExprLike, right: ExprLike) -> e.Expr:
+    """``left op right``; Python numbers take the other operand's type; a scalar is broadcast where the other operand
+    has lanes, and integer constants fold.
+
+    Folding happens only where it is an identity of index arithmetic (constants that fit, ``x+0``, ``x*1``).
+    """
+    if isinstance(left, e.Expr):
+        a, b = left, as_expr(right, left.dtype)
     else:
-        b = as_expr(b)
-        a = as_expr(a, b.dtype)
-    return e.binary(op, a, b)
+        b = as_expr(right)
+        a = as_expr(left, b.dtype)
+    lanes = max(a.dtype.lanes, b.dtype.lanes)
+    a, b = (e.Broadcast(x, lanes) if x.dtype.lanes == 1 < lanes else x for x in (a, b))
+    made = e.Binary(op, a, b)
+    x, y = (c.value if isinstance(c, e.IntImm) and c.type.is_int else None for c in (a, b))
+    if x is not None and y is not None and op in _FOLDED and (y != 0 or not op.startswith("floor")):
+        value = _FOLDED[op](x, y)
+        if a.dtype.min_value <= value <= a.dtype.max_value:
+            return e.IntImm(a.dtype, value)
+    if (op, y) in (("add", 0), ("sub", 0), ("mul", 1), ("floordiv", 1)):
+        return a
+    return b if (op, x) in (("add", 0), ("mul", 1)) else made
 
 
 def all_of(conditions: Sequence[e.Expr]) -> e.Expr:

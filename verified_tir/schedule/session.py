@@ -27,6 +27,7 @@ from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Discharged, Proved
+from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.recipes import Recipe
 
@@ -83,10 +84,12 @@ class Session:
         theorem = self.theorem
         for rule in rules:
             made = rule(theorem.after) if callable(rule) else rule
-            result = made if isinstance(made, NoMatch) else apply(made, theorem, self.prover)
+            if isinstance(made, NoMatch):
+                raise TacticFailed(made)
+            result = apply(made, theorem, self.prover)
             if not isinstance(result, Refines):
                 raise TacticFailed(result)
-            theorem = result
+            theorem = with_constants_folded(made, theorem.after, result, self.prover)
         asked = spoiled(self.func, theorem.after, theorem.derivation[len(self.theorem.derivation) :])
         free = prove_race_free(theorem.after, self.prover, theorem.entry, asked) if asked else ()
         if not isinstance(free, tuple):

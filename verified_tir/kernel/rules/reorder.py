@@ -34,8 +34,7 @@ What R evaluates whenever it runs, before any instance, was safe: this may be us
 care: they make D and D′ empty.
 
 A leaf is the same statement in R′ but for g in place of x, and the variables that it binds: one more copy has its own.
-If a hole has several links, these texts are one.  Where g is a constant, constants are folded as
-:func:`~verified_tir.ir.expr.binary` does, only where the value fits: what overflowed still does.
+If a hole has several links, these texts are one.
 
 Split, fuse, reorder, tile, shift, reversal and skewing of loops are instances of this rule; so are fission, fusion and
 partition of loops, their unrolling, a loop that runs once in place of its body, statements that change places, and
@@ -51,12 +50,11 @@ from itertools import chain, product
 from typing import final
 
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var, binary
+from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt, seq
-from verified_tir.ir.visit import mentions, refresh_binders, rewrite
+from verified_tir.ir.visit import refresh_binders, substitute
 from verified_tir.kernel.access import Access, equal, happens_before
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -201,15 +199,8 @@ class _Work:
 
     def _text(self, link: Link, body: Stmt) -> Stmt:
         """A leaf with g for its variables."""
-        values = {s.var: g for s, g in zip(self.old.loops(link.leaf), link.old_of_new, strict=True)}
-        constant = any(isinstance(g, IntImm) for g in link.old_of_new)
-
-        def visit(n: Node) -> Node | None:
-            if isinstance(n, Var):
-                return values.get(n)
-            return binary(n.op, n.a, n.b) if constant and isinstance(n, Binary) else None
-
-        return rewrite(body, visit) if mentions(body, frozenset(values)) else body
+        pairs = zip(self.old.loops(link.leaf), link.old_of_new, strict=True)
+        return substitute(body, {s.var: g for s, g in pairs})
 
     # -- obligations ---------------------------------------------------------------------------------------------------
 
