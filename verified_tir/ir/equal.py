@@ -29,8 +29,8 @@ def structural_equal(a: Node, b: Node, *, map_free: bool = False) -> bool:
     (form, variables), (other, others) = _numbered(a), _numbered(b)
     if form is not other or map_free or isinstance(a, (PrimFunc, IRModule)):
         return form is other
-    bound = {*bound_vars(a)}, {*bound_vars(b)}
-    return all(x is y or (x in bound[0] and y in bound[1]) for x, y in zip(variables, others, strict=True))
+    bound = {*bound_vars(a)}  # for which stand those that the other one binds
+    return all(x is y or x in bound for x, y in zip(variables, others, strict=True))
 
 
 def _numbered(node: Node) -> tuple[Node, tuple[Var, ...]]:

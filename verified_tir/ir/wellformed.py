@@ -106,8 +106,6 @@ def needed(node: Node) -> tuple[Name, ...]:
             outside = (low, extent)
         case LetStmt(value=value) | LetExpr(value=value):
             outside = (value,)
-        case DeclBuffer(buffer=b):
-            outside = (b.data,)
         case Block(iter_vars=iter_vars):
             outside = [iv.value for iv in iter_vars]
         case AttrStmt(value=value, body=body):  # the node that an attribute is about may live further inside
