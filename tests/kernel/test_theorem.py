@@ -10,7 +10,9 @@ from tests.kernel.programs import (
     body_of,
     buffer,
     licensed_for,
+    load,
     program,
+    store,
     take,
     unlicensed,
     variable,
@@ -23,12 +25,13 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.obligation import Misfit, Unproved
 from verified_tir.kernel.rules.axiom import Axiom
+from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.theorem import Refines, Rule, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, _same, reflexive
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import Recipe, labelled, of_kind
 
@@ -89,6 +92,33 @@ def test_reductions_in_another_order_add_up() -> None:
 def halves(f: PrimFunc, place: int, name: str, loop: str) -> Reassociate:
     local = Buffer.declare(f"P_{name}", (2,), "float32")
     return Reassociate((place,), local, (variable(f, loop) % 2,))
+
+
+@pytest.mark.parametrize(
+    ("params", "text", "fine"),
+    [
+        ('A: T.Buffer((4,), "int32")', "T.evaluate(A[0])", True),
+        ('A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")', "B[0] = A[0]", False),
+        ('A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")', "A[0] = B[0]", True),
+        ('B: T.Buffer((4,), "int32"), A: T.Buffer((4,), "int32")', "A[0] = B[0]", True),
+    ],
+)
+def test_what_is_only_read_may_be_another_argument_too(params: str, text: str, *, fine: bool) -> None:
+    f = program(text, params)
+    a = buffer(f, "A")
+    again = Insert((), store(a, load(a, 1), 1), "after")
+    if fine:
+        then(reflexive(f), again)
+    else:
+        assert "A would be written, which was only read" in not_then(reflexive(f), again)
+
+
+def test_a_step_that_is_made_again_gives_the_program_that_it_gave() -> None:
+    f = program("B[0] = 1\nB[1] = 2")
+    one, other = (then(reflexive(f), labelled((k,), "b")).derivation[0] for k in (0, 1))
+    assert _same(one.made, one).after is one.after
+    with pytest.raises(Misfit, match="does not give the program that it gave before"):
+        _same(one.made, other)
 
 
 # -- assumptions -------------------------------------------------------------------------------------------------------
