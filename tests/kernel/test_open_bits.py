@@ -337,3 +337,33 @@ def test_a_value_does_not_become_a_term_of_a_sum() -> None:
     assert "T.if_then_else(k == 0, A[0] + A[1], B[k - k] + A[1 + k])" in body_of(done)
     g = program("x: T.let[T.float32] = B[0]\nB[0] = B[0] + A[1]", params)
     assert "B[0] = x + A[1]" in body_of(accepted(licensed_for(g, "B"), rewritten((0,), (0, 0), variable(g, "x"))))
+
+
+AB = 'A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32")'
+READS = "reads what a licence leaves open, and in another way"
+
+
+def test_a_term_that_changes_the_bits_of_no_order_yet_may_not_go() -> None:
+    """``B * 5.0`` is B, as B is 0.0; as a factor among others it is not neutral."""
+    f = program("B[0] = T.float32(0)\nB[0] = B[0] * T.float32(5)\nB[0] = B[0] * T.float32(1)", AB)
+    own = load(buffer_of(f, "B"), 0)
+    accepted(f, rewritten((1,), (0,), own), rewritten((2,), (0,), own))
+    start = licensed_for(f, "B")
+    refused(start, rewritten((1,), (0,), own), "B[0] equals B[0] * T.float32(5.0)")
+    accepted(start, rewritten((2,), (0,), own))
+
+
+def test_an_element_is_not_what_it_was_not_before() -> None:
+    """The sum would have B[0] among its terms, and not the A[0] that it is."""
+    f = program("B[0] = A[0]\nx: T.let[T.float32] = A[0]\nB[0] = x + A[1]", AB)
+    a, b = buffer_of(f, "A"), buffer_of(f, "B")
+    into_let = rewritten((1,), (0,), load(b, 0))
+    accepted(f, into_let)
+    refused(licensed_for(f, "B"), into_let, READS)
+    f = program("B[0] = A[0]\nB[0] = A[0] + A[1]\nB[0] = B[0] + A[2]", AB)
+    a, b = buffer_of(f, "A"), buffer_of(f, "B")
+    into_sum = rewritten((1,), (0,), binary("add", load(b, 0), load(a, 1)))
+    accepted(f, into_sum)
+    refused(licensed_for(f, "B"), into_sum, READS)
+    turned = rewritten((2,), (0,), binary("add", load(a, 2), load(b, 0)))
+    assert "A[2] + B[0]" in body_of(accepted(licensed_for(f, "B"), turned))

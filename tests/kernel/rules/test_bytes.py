@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, take, why
+from tests.kernel.programs import PROVER, accepted, body_of, buffer, program, refused, take, variable, why
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
@@ -128,3 +128,13 @@ def test_what_is_said_of_bools_stays_said_of_them() -> None:
         assert isinstance(declared, Refines)
         found = take(redirected((0,), m, new, same_places(theorem.after, m)), declared)
         assert isinstance(found, Refines) if fine else "accessible" in why(found)  # type: ignore[arg-type]
+
+
+def test_a_view_of_bools_holds_bools() -> None:
+    f = program(
+        "v = T.decl_buffer((2, 2), 'bool', data=A.data)\nfor i in range(4):\n    A[i] = not A[i]",
+        'A: T.Buffer((4,), "bool")',
+    )
+    a, v, i = buffer(f, "A"), buffer(f, "v"), variable(f, "i")
+    text = body_of(accepted(f, redirected((0,), a, v, [((i,), (i // 2, i % 2))])))
+    assert text.endswith("v[i // 2, i % 2] = not v[i // 2, i % 2]")

@@ -83,3 +83,15 @@ def test_what_was_data_may_be_other_data() -> None:
     assert body_of(accepted(f, rewritten((), (0,), load(buffer(f, "A"), 0)))) == "x: T.let[T.int32] = A[0]\nB[0] = x"
     f = program("A[0] = n\nx: T.let[T.int32] = A[0]\nB[0] = x * 65536", ABN)
     refused(f, rewritten((1,), (0,), variable(f, "n")), OVERFLOW)
+
+
+def test_all_that_leads_to_a_place_may_be_used() -> None:
+    f = program("B[0] = T.if_then_else(n > 0, T.if_then_else(A[0] > 0, T.max(n, 0), 1), 2)", ABN)
+    n = variable(f, "n")
+    accepted(f, rewritten((), (0, 1, 1), n))
+    refused(f, rewritten((), (0, 1, 2), n), "equal: n equals 1 (Refuted)")
+
+
+def test_another_element_of_the_same_value() -> None:
+    f = program("A[0] = 5\nA[1] = 5\nB[0] = A[0]")
+    gives(f, rewritten((2,), (0,), load(buffer(f, "A"), 1)), "A[0] = 5\nA[1] = 5\nB[0] = A[1]")

@@ -121,9 +121,7 @@ class _Place:
         # What is stored to a licensed block, and what is bound and may be put in there, are terms of a sum.
         stored = isinstance(stmt, Store) and stmt.buffer.data in context.entry.licensed
         self.sums = stored or isinstance(stmt, LetStmt)
-        self.calls = [e for e in expressions(stmt) if opaque_calls(e)]
-        for e in self.calls:
-            context.evaluated(e)
+        self.calls = [context.evaluated(e) for e in expressions(stmt) if opaque_calls(e)]
 
     def edited(self, node: Node, edits: Mapping[ExprPath, Expr], premises: tuple[Term, ...] = ()) -> Node:
         """The statement, or an expression of it, after its edits."""
@@ -134,8 +132,7 @@ class _Place:
             if not 0 <= step < len(parts):
                 raise Misfit("there is no such expression in the statement")
             inner = {where[1:]: e for where, e in edits.items() if where[:1] == (step,)}
-            here = self.context.fork() if self.calls else self.context
-            leading = leading_to(here, node, step)
+            leading = leading_to(self.context.fork() if self.calls else self.context, node, step)
             given = () if self.calls else (*premises, *leading)
             found[step] = self.edited(parts[step], inner, given)  # type: ignore[assignment]
         new = with_expressions(node, found)
@@ -156,8 +153,8 @@ class _Place:
             raise Misfit(f"the old expression has type {old.dtype}, the new one {new.dtype}")
         if isinstance(self.stmt, Assume) and any(isinstance(n, Undef) for n in walk(old)):
             raise Misfit("in an assumption, `x == undef` is no comparison that could be replaced")
-        to = _element_of(new)
-        if isinstance(old, Load) and to is not None and to.buffer is not old.buffer and _same_block(old, to):
+        to = new.value if isinstance(new, Cast) else new  # a bool, of its byte; a cast to its own type is none
+        if isinstance(old, Load) and isinstance(to, Load) and to.buffer is not old.buffer and _same_block(old, to):
             self.same_element(old, to, "the load of {} reads where the one of {} did", premises)
         else:
             was, now, known = self.both(old, new, premises)
@@ -236,16 +233,6 @@ def _parts(old: Expr, new: Expr) -> dict[ExprPath, Expr]:
     if len(mine) != len(theirs) or not mine or with_expressions(old, dict(enumerate(theirs))) is not new:
         raise Misfit("the new expression reads what a licence leaves open, and in another way than the old one")
     return {(k,): e for k, e in enumerate(theirs) if e is not mine[k]}
-
-
-def _element_of(e: Expr) -> Load | None:
-    """The load that an expression is, or that of the byte of which it makes a bool."""
-    match e:
-        case Load():
-            return e
-        case Cast(type=t, value=Load(buffer=b) as byte) if t.is_bool and b.dtype.scalar is INT8:
-            return byte
-    return None
 
 
 def _same_block(old: Load, new: Load) -> bool:
