@@ -8,12 +8,12 @@ import pytest
 from tests.kernel.programs import AB, accepted, body_of, buffer, program, refused, variable
 from tests.kernel.rules.test_view import flat, indices_of
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Ramp
+from verified_tir.ir.expr import Broadcast, Cast, Expr, Load, Ramp
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.share import Share
-from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.edits import redirected, rewritten
 from verified_tir.schedule.recipes import Recipe, run_once
 from verified_tir.semantics.interpreter import UndefinedBehaviour, refines, run
 
@@ -156,3 +156,33 @@ def test_a_block_for_all_iterations_and_for_both_branches() -> None:
     alloc = '    {0} = T.alloc_buffer((4,), "int32")\n    {0}[0] = 1\n    B[0] = {0}[0]\n'
     f = program("if n > 0:\n" + alloc.format("t") + "else:\n" + alloc.format("u"), ABN)
     assert body_of(accepted(f, Share((), (0, 1), block))).count("data=w.data") == 2
+
+
+def test_a_mask_that_is_another_one_is_no_way_to_name_an_element() -> None:
+    """Of lanes that are masked out nothing was read."""
+    text = "v = T.decl_buffer((8,), 'int32', data=A.data)\nB[0:8] = A.vload([T.Ramp(0, 1, 8)], predicate={0})"
+    params = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
+    ramp = Ramp(const(0), const(1), 8)
+    some, others = (binary("lt", ramp, Broadcast(const(k), 8)) for k in (8, 4))
+    f = program(text.format("T.Ramp(0, 1, 8) < T.Broadcast(8, 8)"), params)
+    v = buffer(f, "v")
+    gives = "B[0:8] = v.vload([T.Ramp(0, 1, 8)], predicate=T.Ramp(0, 1, 8) < T.Broadcast(8, 8))"
+    assert body_of(accepted(f, rewritten((0,), (0,), Load(v, (ramp,), some)))).endswith(gives)
+    refused(f, rewritten((0,), (0,), Load(v, (ramp,), others)), "equal: ")
+
+
+def test_a_number_is_no_cast_of_its_bits() -> None:
+    """Only a bool is made of the byte that it is kept in."""
+    text = "v = T.decl_buffer((4,), '{0}', data=A.data)\nB[0] = A[1]"
+    for dtype, other in (("float32", "int32"), ("int8", "bool"), ("int8", "uint8"), ("uint8", "int8")):
+        f = program(text.format(other), f'A: T.Buffer((4,), "{dtype}"), B: T.Buffer((1,), "{dtype}")')
+        v, a = buffer(f, "v"), buffer(f, "A")
+        refused(f, rewritten((0,), (0,), Cast(a.dtype, Load(v, (const(1),)))), "equal: ")
+    f = program(text.format("int8"), 'A: T.Buffer((4,), "bool"), B: T.Buffer((1,), "bool")')
+    byte = Load(buffer(f, "v"), (const(1),))
+    assert body_of(accepted(f, rewritten((0,), (0,), Cast(buffer(f, "A").dtype, byte)))).endswith(
+        'B[0] = T.Cast("bool", v[1])'
+    )
+    f = program(text.format("uint8"), 'A: T.Buffer((4,), "bool"), B: T.Buffer((1,), "bool")')
+    byte = Load(buffer(f, "v"), (const(1),))
+    refused(f, rewritten((0,), (0,), Cast(buffer(f, "A").dtype, byte)), "equal: ")
