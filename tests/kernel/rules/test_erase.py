@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kernel.programs import gives, program, refused
+from tests.kernel.programs import accepted, gives, program, refused
 from verified_tir.kernel.rules.erase import Erase
 
 WROTE = "no-op: the erased store to {} wrote the bits that were there already (Refuted)"
@@ -45,3 +45,16 @@ def test_a_dead_store() -> None:
 def test_what_has_effects_stays() -> None:
     for text in ('assert A[0] > 0, "positive"', "while A[0] > 0:\n    A[0] = A[0] - 1"):
         refused(program(text + "\nB[0] = 1"), Erase((0,)), "cannot be erased")
+
+
+def test_a_store_that_feeds_another_one_is_looked_at() -> None:
+    """Where the block begins t[0] is 1, and B[1] would be left as it is; but it is B[2] that is stored to."""
+    text = 't = T.alloc_buffer((1,), "int32")\nt[0] = 1\nwith T.block("s"):\n    t[0] = {}\n    B[{}] = B[1]\nB[0] = 3'
+    for value, index, fine in ((2, "t[0]", False), (1, "t[0]", True), (2, "1", True)):
+        f = program(text.format(value, index))
+        if fine:
+            accepted(f, Erase((0, 1)))
+        else:
+            refused(f, Erase((0, 1)), "the erased store to t wrote the bits that were there already")
+    alone = program('t = T.alloc_buffer((1,), "int32")\nt[0] = 1\nt[0] = t[0] + 1\nB[0] = 3')
+    accepted(alone, Erase((0, 1)))

@@ -42,6 +42,24 @@ def test_what_it_evaluates_is_safe() -> None:
     refused(f, Insert((), Assert(n > 0, "positive")), "an opaque call, an assert or a while loop cannot be inserted")
 
 
+def test_what_is_there_after_a_statement_is_what_it_left() -> None:
+    f = program("T.assume(A[0] == 5)\nA[0] = 1")
+    a = buffer(f, "A")
+    accepted(f, Insert((1,), store(a, 1, 0), "after"))
+    refused(f, Insert((1,), store(a, 5, 0), "after"), CHANGES.format("A"))
+    accepted(f, Insert((1,), store(a, 5, 0)))
+
+
+def test_what_the_statement_reads_itself_is_read() -> None:
+    """It would copy B[1] to B[2]; what it reads of t is looked at where it begins, and there it is 1."""
+    f = program('t = T.alloc_buffer((1,), "int32")\nt[0] = 1\nB[0] = 3')
+    t, b = buffer(f, "t"), buffer(f, "B")
+    copy = store(b, load(b, 1), load(t, 0))
+    accepted(f, Insert((0, 1), copy, "after"))
+    refused(f, Insert((0, 1), seq(store(t, 2, 0), copy), "after"), CHANGES.format("t"))
+    accepted(f, Insert((0, 1), seq(store(t, 2, 0), store(b, load(b, 1), 1)), "after"))
+
+
 def test_else() -> None:
     text = "for i in range(4):\n    A[i] = i\nfor i in range(4):\n    if B[i] > 0:\n        A[i] = 7"
     f = program(text)

@@ -25,7 +25,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, Expr, StringImm, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Allocate, Assert, DeclBuffer, Evaluate, If, LetStmt, While, seq
+from verified_tir.ir.stmt import SKIP, Allocate, Assert, DeclBuffer, Evaluate, If, LetStmt, While, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.repeat import Repeat
@@ -318,6 +318,45 @@ def test_names_from_around_the_source_are_out_of_scope() -> None:
     guarded = program(beside.format(0, 2).replace("    A[x]", "    if t[0] > 0:\n        A[x]"))
     refused(guarded, repeat((1,), (0, 0, 0, 1, 0), (), (), (const(1),)), "writes what its bounds or conditions read")
     accepted(local, repeat((1,), (0, 0), (), (), (const(1),)))
+
+
+def test_the_repeated_statement_stands_in_one_place() -> None:
+    f = program("A[0] = 1\nB[0] = 2")
+    hole = [Evaluate(const(k)) for k in range(2)]
+    for new, fine in ((hole[0], True), (seq(*hole), False), (SKIP, False)):
+        rule = Repeat((1,), (0,), new, ())
+        accepted(f, rule) if fine else refused(f, rule, "the repeated statement stands in one place")
+
+
+def test_what_is_run_again_is_looked_at_where_it_runs_again() -> None:
+    """B[0] was 1 before the loop, and is 3 after it."""
+    text = "T.assume(B[0] == 1)\nfor x in range(2):\n    {}[0] = 3\n    A[x] = 1\nC[1] = 0"
+    for written, fine in (("C", True), ("B", False)):
+        f = program(text.format(written), AB + ', C: T.Buffer((4,), "int32")')
+        rule = repeat((2,), (1, 0, 1), (), (), (load(buffer(f, "B"), 0),))
+        accepted(f, rule) if fine else refused(f, rule, "the instance that runs again has run before")
+
+
+def test_the_source_is_looked_at_where_it_ran() -> None:
+    """C[0] was 0 before the loop; the source stores to A[1], which is stored to since."""
+    text = "T.assume(C[0] == 0)\nfor x in range(1):\n    C[0] = 1\n    A[{}] = 1\n    A[1] = 2\nB[0] = 0"
+    for index, fine in (("C[0]", False), ("0", True)):
+        f = program(text.format(index), AB + ', C: T.Buffer((4,), "int32")')
+        rule = repeat((2,), (1, 0, 1), (), (), (const(0),))
+        accepted(f, rule) if fine else refused(f, rule, "what runs again was not stored to since")
+
+
+def test_everything_that_is_read_of_what_is_written_is_written_first() -> None:
+    text = 'with T.block("s"):\n    A[0] = 1\n    B[0] = A[0]\n    B[1] = A[{}]\n    A[1] = 5\nB[2] = 0'
+    for index, fine in ((0, True), (1, False)):
+        f = program(text.format(index))
+        rule = repeat((1,), (0,), (), (), ())
+        accepted(f, rule) if fine else refused(f, rule, "reads and writes of A, it writes first")
+
+
+def test_what_comes_later_does_not_matter() -> None:
+    f = program("A[0] = 1\nB[0] = 2")
+    accepted(f.with_body(seq(f.body, OPAQUE)), repeat((1,), (0,), (), (), ()))
 
 
 OPAQUE = Evaluate(Call(INT32, "call_extern", (StringImm("g"),)))

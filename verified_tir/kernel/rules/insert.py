@@ -31,7 +31,7 @@ from verified_tir.ir.visit import refresh_binders, walk
 from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import read_blocks, written_blocks
+from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
@@ -76,8 +76,7 @@ class Insert:
     def _questions(
         self, context: Context, added: Stmt, later: tuple[Stmt, ...], unread: set[Var]
     ) -> Iterator[Question]:
-        fed = read_blocks(added) & written_blocks(added) if later else set()
-        run = instance(context, added, written=fed, with_safety=True)
+        run = instance(context, added, written=None if later else (), with_safety=True)
         for place, safety in run.safety:
             yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
         for a in stores_seen(run, unread):

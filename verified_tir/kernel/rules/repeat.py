@@ -39,7 +39,7 @@ from verified_tir.ir.visit import children, nodes_of, refresh_binders, substitut
 from verified_tir.kernel.access import BARRIER, Instance, conflicts, happens_before, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
+from verified_tir.kernel.effects import opaque_calls, written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
@@ -144,7 +144,7 @@ class Repeat:
     def _written_first(self, source: Stmt, run: Instance, start: Context) -> Iterator[Question]:
         """What the run reads of what it writes itself, it has written before."""
         writes = [a for a in run.outer() if a.write]
-        for here, read, written in reads_of(start, source, read_blocks(source) & written_blocks(source)):
+        for here, read, written in reads_of(start, source, written_blocks(source)):
             for a, b in conflicts([read], writes):
                 claim = f"what the repeated statement reads and writes of {a.buffer.name}, it writes first"
                 goal, place = f.or_(written, f.not_(overlap(a, b))), (*self.source, *read.place)
