@@ -51,7 +51,8 @@ class Statistics:
     ``queries`` were put to Z3 and ``cached`` ones were not, since their text was known (``stored``: to the files of the
     store, and not here); ``trivial`` goals became no query.  ``solving`` are the seconds that Z3 took.
 
-    :ivar small: whether small values are sought for a refutation, where somebody may read them.
+    :ivar only_verdicts: whether nobody reads the values of refutations.  None are sought that are small then, some
+        unknowns may be left without one, and what more facts might refute in another way is not asked with fewer.
     """
 
     queries: int = 0
@@ -59,7 +60,7 @@ class Statistics:
     stored: int = 0
     trivial: int = 0
     solving: float = 0.0
-    small: bool = True
+    only_verdicts: bool = False
 
 
 def answered(solver: Solver, script: Script) -> Verdict:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from functools import lru_cache
 
 from verified_tir.logic.formula import BITWISE, FLOAT_SORTS, Payload, Term, subterms
 
 Names = frozenset[tuple[Payload, str]]
 
-_FOUND: WeakKeyDictionary[Term, tuple[Names, bool, bool]] = WeakKeyDictionary()
+KEPT = 1 << 15
+"""So many terms, lately asked about, are kept."""
 
 
 def names_in(t: Term) -> Names:
@@ -26,11 +27,8 @@ def has_floats(t: Term) -> bool:
     return _found(t)[2]
 
 
+@lru_cache(KEPT)
 def _found(t: Term) -> tuple[Names, bool, bool]:
-    found = _FOUND.get(t)
-    if found is None:
-        inside = list(subterms(t))
-        names = frozenset([(s.payload, s.sort) for s in inside if s.op in ("var", "app")])
-        bits, floats = any(s.op in BITWISE for s in inside), any(s.sort in FLOAT_SORTS for s in inside)
-        found = _FOUND[t] = names, bits, floats
-    return found
+    inside = list(subterms(t))
+    names = frozenset([(s.payload, s.sort) for s in inside if s.op in ("var", "app")])
+    return names, any(s.op in BITWISE for s in inside), any(s.sort in FLOAT_SORTS for s in inside)

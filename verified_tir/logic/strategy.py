@@ -41,7 +41,7 @@ def attempt(solver: Solver, question: Deduction, small: tuple[Term, ...], quick:
     counts = solver.statistics
     queries, cached, solving = counts.queries, counts.cached, counts.solving
     counts.trivial += question.proved
-    verdict = search(question, small if counts.small else (), quick)
+    verdict = search(question, small if not counts.only_verdicts else (), quick, counts.only_verdicts)
     how = verdict.how
     if counts.queries == queries:
         how = "trivial" if counts.cached == cached else "cached"
@@ -50,18 +50,21 @@ def attempt(solver: Solver, question: Deduction, small: tuple[Term, ...], quick:
     return replace(verdict, seconds=counts.solving - solving, how=how)
 
 
-def search(d: Deduction, small: tuple[Term, ...] = (), quick: bool = False) -> Verdict:
+def search(d: Deduction, small: tuple[Term, ...] = (), quick: bool = False, only_verdict: bool = False) -> Verdict:
     """The verdict on a question.
 
     :param small: terms with which a refutation is sought small first.
     :param quick: leave a question about floats unknown where no lemma proves it.
+    :param only_verdict: nobody reads the values of a refutation, so some of the unknowns may have none.
     """
     if d.proved:
         return Proved(how="trivial")
     near = relevant(d.given, d.goal)
     if d.goal.op == "and":
-        return _conjunction(d, near, small, quick)
+        return _conjunction(d, near, small, quick, only_verdict)
     verdict = _decide(d, near, quick)
+    if only_verdict and isinstance(verdict, Refuted):
+        return _with_what_is_apart(d, near, verdict)
     if len(near) < len(d.given) and not isinstance(verdict, Proved):
         verdict = _decide(d, d.given, quick)
     if isinstance(verdict, Refuted):
@@ -73,11 +76,25 @@ def search(d: Deduction, small: tuple[Term, ...] = (), quick: bool = False) -> V
     return verdict
 
 
-def _conjunction(d: Deduction, near: tuple[Term, ...], small: tuple[Term, ...], quick: bool) -> Verdict:
-    if not has_floats(d.goal) and isinstance(verdict := _decide(d, near, quick), Proved):
+def _with_what_is_apart(d: Deduction, near: tuple[Term, ...], verdict: Refuted) -> Verdict:
+    """The verdict on a question that is refuted where the givens are those near the goal.
+
+    The others have no symbol in common with these: a model of them and one of these are one of all.
+    """
+    others = tuple([g for g in d.given if g not in set(near)])
+    return Proved() if others and isinstance(d.ask(others, f.FALSE), Proved) else verdict
+
+
+def _conjunction(
+    d: Deduction, near: tuple[Term, ...], small: tuple[Term, ...], quick: bool, only_verdict: bool
+) -> Verdict:
+    verdict: Verdict = Unknown("its parts are to be asked") if has_floats(d.goal) else _decide(d, near, quick)
+    if isinstance(verdict, Proved):
         return verdict
+    if only_verdict and isinstance(verdict, Refuted):
+        return _with_what_is_apart(d, near, verdict)
     for part in d.goal.args:
-        verdict = d.ask(d.given, part, search=lambda question: search(question, small, quick))
+        verdict = d.ask(d.given, part, search=lambda question: search(question, small, quick, only_verdict))
         if not isinstance(verdict, Proved):
             return verdict
     return Proved()

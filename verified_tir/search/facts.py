@@ -25,6 +25,7 @@ from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Stored,
 from verified_tir.logic import formula as f
 from verified_tir.logic.addresses import solve_address
 from verified_tir.logic.formula import Term
+from verified_tir.logic.names import has_floats
 from verified_tir.logic.properties import properties
 from verified_tir.logic.verdict import Proved
 from verified_tir.semantics.encode import Safety
@@ -84,6 +85,11 @@ def attempts(
     yield (), (), True
     path = tuple(known.context.path)
     used = dict.fromkeys(known.base)
+    if known.solver.statistics.only_verdicts:  # if all that is found at last is not enough, less was not either
+        more = tuple([t for t in _looked_up(known, (goal, *given, *path), True) if t not in used])
+        if more or any(has_floats(t) for t in (goal, *used)):
+            yield more, (), hasty
+        return
     found: dict[Term, None] = {}
     for thorough, roots in ((False, (goal, *given)), (False, path), (True, (goal, *given)), (True, path)):
         more = _looked_up(known, roots, thorough)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.kernel.exhaustive.family import Exploration, Report
+from verified_tir.ir.collector import seldom_collected
 from verified_tir.testing.rules.families import BY_NAME, FAMILIES
 
 PART = 100
@@ -157,6 +158,7 @@ _explorations: dict[str, Exploration] = {}
 """Of this process, by family."""
 
 
+@seldom_collected()
 def explored(name: str, limit: int, first: int, last: int) -> dict[str, Any]:
     """What some turns of a family show, as a line for the log."""
     if first == 0 or name not in _explorations:

@@ -28,7 +28,7 @@ def plain_solver() -> Solver:
     Verdicts are kept by the text of the question, and most questions come up again and again.
     """
     solver = Solver(budget=300_000)
-    solver.statistics.small = False
+    solver.statistics.only_verdicts = True
     return solver
 
 
