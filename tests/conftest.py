@@ -10,13 +10,15 @@ import gc
 import importlib.util
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.nightly import left_out
+from verified_tir.logic.verdict_store import VerdictStore
 
 _COMPILED = tempfile.TemporaryDirectory(prefix="vtir-tests-")  # compiled code of tests is not kept
 os.environ["VTIR_CACHE_DIR"] = _COMPILED.name
@@ -38,6 +40,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         gone = set(map(id, out))
         items[:] = [item for item in items if id(item) not in gone]
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _verdicts_of_the_session() -> Iterator[None]:
+    """Schedules of one process share what Z3 said of a text, which does not depend on who asks.
+
+    Not those of tests that are marked ``own_store``: they count what is asked, or lie about what was answered.
+    """
+    module, shared = import_module("verified_tir.schedule.schedule"), VerdictStore()
+    opened = module.open_store
+
+    def open_store(wanted: bool = True) -> VerdictStore:
+        own = opened(wanted)
+        return own if own.folder is not None or not wanted or _OWN_STORE else shared
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "open_store", open_store)
+        yield
+
+
+_OWN_STORE: list[bool] = []
+"""Not empty while a test runs that has a store of its own."""
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _OWN_STORE[:] = [True] if item.get_closest_marker("own_store") is not None else []
 
 
 def pytest_collection_finish() -> None:

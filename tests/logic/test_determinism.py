@@ -26,7 +26,7 @@ from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction, collecting
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.own_store]
 ROOT = Path(__file__).resolve().parents[2]
 
 

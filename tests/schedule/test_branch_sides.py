@@ -83,6 +83,7 @@ def test_a_side_that_is_named_is_taken(conditions: list[str]) -> None:
     assert sides(nest(*conditions)) <= {bool(eval(conditions[-1], {}, p)) for p in reached}
 
 
+@pytest.mark.own_store
 @pytest.mark.parametrize(("condition", "decided", "asked"), [("i * 3 + j < 20", 0, 0), ("i * 3 + j < 21", 1, 1)])
 def test_the_kernel_is_not_asked_what_cannot_be_proved(condition: str, decided: int, asked: int) -> None:
     session = Schedule(nest(condition))._session
