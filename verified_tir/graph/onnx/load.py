@@ -25,6 +25,20 @@ Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
 MOST_FOLDED = 2**26
 """Results with more elements are not computed in advance."""
 
+_OPEN = "the shape of its result depends on the elements of its operands, and shapes are numbers here"
+_RANDOM = "it draws random numbers"
+_SEQUENCE = "only tensors are values here, and no sequences or optional values"
+REFUSED = {
+    **dict.fromkeys(("NonZero", "Unique", "NonMaxSuppression"), _OPEN),
+    **dict.fromkeys(("Range", "ConstantOfShape"), f"{_OPEN}; with constant operands it is computed in advance"),
+    **dict.fromkeys(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+                     "RandomUniformLike"), _RANDOM),
+    **dict.fromkeys(("SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
+                     "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence", "Optional",
+                     "OptionalGetElement", "OptionalHasElement"), _SEQUENCE),
+}  # fmt: skip
+"""Why some operators that models use are not known here."""
+
 NOT_FOLDED = ("Dropout", "Softmax", "LogSoftmax", "Hardmax")
 """Operators that the evaluator of the ``onnx`` package computes in another way than their opset says: it knows the
 meaning of opset 13 only, and draws random numbers."""
@@ -350,7 +364,9 @@ class _Reader:
 
         node = c.node
         if node.domain not in ("", "ai.onnx") or node.op_type not in CONVERSIONS:
-            raise c.fail(f"the operator {node.domain + '.' if node.domain else ''}{node.op_type} is not known here")
+            why = REFUSED.get(node.op_type, "") if node.domain in ("", "ai.onnx") else ""
+            name = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+            raise c.fail(f"the operator {name} is not known here{why and ': '}{why}")
         made = CONVERSIONS[node.op_type](c)
         if c.attributes.unknown:
             raise c.fail(f"the attribute {', '.join(c.attributes.unknown)} is not known here (opset {self.opset})")

@@ -14,14 +14,25 @@ from verified_tir.graph.onnx.windows import convolution
 from verified_tir.graph.operators.shape import axis_of
 
 
-def _along(c: Converter, v: Value, rank: int, axis: int) -> Value:
-    """A number for each place along an axis, or one for all, as it is broadcast; others are blocks."""
+def _along(c: Converter, v: Value, shape: Sequence[int], axis: int) -> Value:
+    """A number for each place along an axis, one for all, or one for each block along the axis, as it is broadcast."""
+    block = int(c.attributes.get("block_size", 0))
+    made: Value
+    if block:
+        count = -(-shape[axis] // block) if block > 0 else 0
+        if list(v.shape) != [count if k == axis else n for k, n in enumerate(shape)]:
+            raise c.fail(
+                f"blocks of {block} along axis {axis} of {list(shape)} have no scales of shape {list(v.shape)}"
+            )
+        places = c.builder.constant(np.arange(shape[axis], dtype=np.int64) // block, "blocks")
+        made = c.op("take", v, places, axis=axis)
+        return made
     if v.type.size == 1 and len(v.shape) <= 1:
-        made: Value = c.op("reshape", v, shape=())
+        made = c.op("reshape", v, shape=())
         return made
     if len(v.shape) != 1:
-        raise c.fail("scales for blocks are not known here, but for the whole or an axis")
-    made = c.op("reshape", v, shape=tuple(v.shape[0] if k == axis else 1 for k in range(rank)))
+        raise c.fail(f"scales are one number, or as many as there are along an axis, and not of shape {list(v.shape)}")
+    made = c.op("reshape", v, shape=tuple(v.shape[0] if k == axis else 1 for k in range(len(shape))))
     return made
 
 
@@ -34,16 +45,14 @@ def _axis(c: Converter, x: Value) -> int:
 @known("DequantizeLinear")
 def _dequantise(c: Converter) -> Any:
     x, scale = c.value(0), c.value(1)
-    if c.attributes.get("block_size", 0):
-        raise c.fail("scales for blocks are not known here")
     given = c.attributes.get("output_dtype", 0)
     dtype = c.reader.dtype(given, c.name) if given else scale.dtype
     axis = _axis(c, x)
     whole = "float32" if x.dtype.startswith("float") else "int32"
     wide = cast(c, x, whole)
     if c.has(2):
-        wide = c.op("subtract", wide, _along(c, cast(c, c.value(2), whole), len(x.shape), axis))
-    made = c.op("multiply", cast(c, wide, "float32"), _along(c, cast(c, scale, "float32"), len(x.shape), axis))
+        wide = c.op("subtract", wide, _along(c, cast(c, c.value(2), whole), x.shape, axis))
+    made = c.op("multiply", cast(c, wide, "float32"), _along(c, cast(c, scale, "float32"), x.shape, axis))
     return cast(c, made, dtype)
 
 
@@ -53,14 +62,14 @@ _RANGES = {"uint2": (0, 3), "int2": (-2, 1), "uint4": (0, 15), "int4": (-8, 7)}
 @known("QuantizeLinear")
 def _quantise(c: Converter) -> Any:
     x, scale = c.value(0), c.value(1)
-    if c.attributes.get("block_size", 0) or c.attributes.get("precision", 0):
-        raise c.fail("scales for blocks, and precisions, are not known here")
+    if c.attributes.get("precision", 0):
+        raise c.fail("the precision of the quotient is that of float32 here")
     given, saturate = c.attributes.get("output_dtype", 0), bool(c.attributes.get("saturate", 1))
     zero = c.value(2) if c.has(2) else None
     dtype = zero.dtype if zero is not None else c.reader.dtype(given, c.name) if given else "uint8"
     axis = _axis(c, x)
-    scaled = c.op("divide", cast(c, x, "float32"), _along(c, cast(c, scale, "float32"), len(x.shape), axis))
-    moved = None if zero is None else _along(c, cast(c, zero, "float32"), len(x.shape), axis)
+    scaled = c.op("divide", cast(c, x, "float32"), _along(c, cast(c, scale, "float32"), x.shape, axis))
+    moved = None if zero is None else _along(c, cast(c, zero, "float32"), x.shape, axis)
     return _quantised(c, scaled, moved, dtype, saturate)
 
 

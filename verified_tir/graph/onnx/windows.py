@@ -119,8 +119,6 @@ def conv_transpose(c: Converter) -> Value:
     """ConvTranspose."""
     x, w, bias = c.value(0), c.value(1), [c.value(2)] if c.has(2) else []
     rank = _shape_of_weights(c, x, w)
-    if rank > 2:
-        raise c.fail(f"transposed convolutions go over one or two dimensions here, not over {rank}")
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
     more = _numbers(c, "output_padding", 0, rank)
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
@@ -135,9 +133,15 @@ def conv_transpose(c: Converter) -> Value:
         pads = _halves([max(0, t) for t in total], "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER")
     else:
         pads = _padding(c, x.shape, w.shape[2:])
-    made: Value = c.op(
+    made: Value
+    groups = int(c.attributes.get("group", 1))
+    if rank > 2:
+        made = c.op("nn.conv_transpose", x, w, *bias, strides=strides, dilation=dilation, padding=pads,
+                    output_padding=more, groups=groups)  # fmt: skip
+        return made
+    made = c.op(
         "nn.conv2d_transpose", _wide(c, x), _wide(c, w), *bias, strides=_two(strides), dilation=_two(dilation),
-        padding=_four(pads), output_padding=_two(more, 0), groups=int(c.attributes.get("group", 1)),
+        padding=_four(pads), output_padding=_two(more, 0), groups=groups,
     )  # fmt: skip
     return _narrow(c, made, rank)
 

@@ -173,13 +173,47 @@ def conv(
         place = [v * s + r * d for v, s, r, d in zip(at, strides, axes, dilation, strict=True)]
         return te.sum(big[(b, channel, *place)] * w[(k, inner, *axes)], axis=[inner, *axes])
 
-    made: Tensor = te.compute([n, o, *(m for m, _ in found)], element, name="conv")
+    return _biased(te.compute([n, o, *(m for m, _ in found)], element, name="conv"), bias)
+
+
+def _biased(x: Tensor, bias: Tensor | None) -> Tensor:
+    """x[n, c, …] with a number added for each channel."""
     if bias is None:
-        return made
-    if extents(bias) != [o]:
-        raise GraphError(f"a bias of shape {extents(bias)} does not fit {o} channels")
-    biased: Tensor = te.compute(made.shape, lambda b, k, *at: made[(b, k, *at)] + bias[k], name="bias_add")
+        return x
+    if extents(bias) != extents(x)[1:2]:
+        raise GraphError(f"a bias of shape {extents(bias)} does not fit {extents(x)[1]} channels")
+    biased: Tensor = te.compute(x.shape, lambda b, k, *at: x[(b, k, *at)] + bias[k], name="bias_add")
     return biased
 
 
-__all__ = ["avg_pool", "conv", "max_pool", "max_pool_places", "surrounded"]
+@operator("nn.conv_transpose")
+def conv_transpose(
+    x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], output_padding: Sequence[int], groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of ``conv``: x[n, c, …] with w[c, o / groups, …]."""
+    before, after = padding
+    (n, c, *size), (i, per, *kernel) = extents(x), extents(w)
+    _attributes(len(size), (kernel, strides, dilation, before, after))
+    if len(size) != len(kernel) or groups < 1 or c % groups or i != c:
+        raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
+    every = zip(size, kernel, strides, dilation, before, after, output_padding, strict=True)
+    shape = [(m - 1) * s + d * (k - 1) + 1 - p - q + more for m, k, s, d, p, q, more in every]
+    if any(m < 0 for m in shape):
+        raise GraphError(f"the result has the shape {shape}")
+    inner = te.reduce_axis((0, c // groups), "rc")
+    axes = [te.reduce_axis((0, k), f"r{j}") for j, k in enumerate(kernel)]
+
+    def element(b: Var, k: Var, *at: Var) -> te.Reduce:
+        channel = inner if groups == 1 else k // per * (c // groups) + inner
+        stretched = [v + p - r * d for v, p, r, d in zip(at, before, axes, dilation, strict=True)]
+        fits = [t for v, m, s in zip(stretched, size, strides, strict=True)
+                for t in (v >= 0, v < m * s, (v % s).equal(0))]  # fmt: skip
+        place = [v // s for v, s in zip(stretched, strides, strict=True)]
+        product = x[(b, channel, *place)] * w[(channel, k % per if groups > 1 else k, *axes)]
+        return te.sum(T.if_then_else(te.all(*fits), product, const(0, x.dtype)), axis=[inner, *axes])
+
+    return _biased(te.compute([n, per * groups, *shape], element, name="conv_transpose"), bias)
+
+
+__all__ = ["avg_pool", "conv", "conv_transpose", "max_pool", "max_pool_places", "surrounded"]
