@@ -406,3 +406,8 @@ def test_a_loop_of_a_known_count_is_unrolled(count: int) -> None:
 def test_loops_without_an_end_or_a_beginning_are_refused(count: int, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         from_onnx(loop(count))
+
+
+def test_sums_of_halves_have_room() -> None:
+    (y,) = computed("ReduceSum", np.ones(4096, np.float16), ints(0), known=[1], keepdims=0)
+    assert y == np.float16(4096)

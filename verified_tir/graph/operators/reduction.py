@@ -31,8 +31,9 @@ def reduced(
     x: Tensor, reducer: CommReducer, axis: Sequence[int], keepdims: bool,
     of: Callable[[Expr], Expr] = lambda e: e, name: str = "reduce",
 ) -> Tensor:  # fmt: skip
-    """The reduction of ``of(element)`` along the axes."""
+    """The reduction of ``of(element)`` along the axes; sums of 16-bit floats are made in 32 bits, and rounded once."""
     size = extents(x)
+    wide = reducer is te.sum and x.dtype in ("float16", "bfloat16")
     gone = sorted({axis_of(a, len(size)) for a in axis})
     axes = {a: te.reduce_axis((0, size[a]), f"k{a}") for a in gone}
     shape = [1 if k in gone else n for k, n in enumerate(size) if keepdims or k not in gone]
@@ -43,9 +44,13 @@ def reduced(
         for k in range(len(size)):
             outer = next(rest) if keepdims or k not in gone else None
             indices.append(axes[k] if outer is None or k in gone else outer)
-        return reducer(of(x[tuple(indices)]), axis=list(axes.values()))
+        term = of(x[tuple(indices)])
+        return reducer(T.cast(term, "float32") if wide else term, axis=list(axes.values()))
 
     result: Tensor = te.compute(shape, element, name=name)
+    if wide:
+        total = result
+        result = te.compute(shape, lambda *i: T.cast(total[i], x.dtype), name=f"{name}_rounded")
     return result
 
 
