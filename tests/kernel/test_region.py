@@ -34,7 +34,7 @@ def run_of(text: str, *, apart: bool = True, meanwhile: str = "") -> list[str]:
     context = begin(func, Entry())
     known = dict(context.env)
     written = {*others, *(written_blocks(func.body) if apart else ())}
-    run = instance(context, func.body, with_safety=True, written=written)
+    run = instance(context, func.body, written=written)
     assert context.env == known
     names: dict[str, str] = {str(e.value.payload): v.name for v, e in known.items()}
     counts: dict[str, int] = {}

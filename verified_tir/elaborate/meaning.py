@@ -54,7 +54,7 @@ def _inexpressible(func: PrimFunc, entry: Entry) -> Path:
         for path, stmt, here in context.places(func.body):
             place = path
             if not isinstance(stmt, (Seq, Block)):
-                evaluation(here, stmt, with_safety=True)
+                evaluation(here, stmt)
     except (Unencodable, IRError):
         return place
     return ()

@@ -7,17 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import BOOL
-from verified_tir.ir.expr import Var
-from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import For, Seq, Stmt
+from verified_tir import ir
 from verified_tir.kernel.context import Context
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Safety, fresh
 
-BARRIER = Buffer.fresh("what nothing moves past", BOOL, (), "global")
+BARRIER = ir.Buffer.fresh("what nothing moves past", ir.BOOL, (), "global")
 """Stands for all that an opaque call, an assertion or a ``while`` loop may touch, or keep from running."""
 
 NOTHING = Encoded(f.TRUE, f.TRUE, False)
@@ -33,13 +29,13 @@ class Access:
     loop variables, outermost first, and lanes.
     """
 
-    buffer: Buffer
+    buffer: ir.Buffer
     indices: tuple[Term, ...]
     lane: Term | None
     address: tuple[Term, ...]
     write: bool
     given: tuple[Term, ...]
-    place: Path
+    place: ir.Path
     inner: tuple[Term, ...]
     value: Encoded = NOTHING
     written: Encoded = NOTHING
@@ -56,12 +52,12 @@ class Access:
 @final
 @dataclass(slots=True)
 class Instance:
-    """One arbitrary run of a statement: its accesses and, if asked for, its safety conditions."""
+    """One arbitrary run of a statement: its accesses and its safety conditions."""
 
     context: Context
     accesses: list[Access]
-    safety: list[tuple[Path, Safety]]
-    local: set[Var]
+    safety: list[tuple[ir.Path, Safety]]
+    local: set[ir.Var]
     assumed: list[Safety]
     """What it found true: assumed, or asserted."""
     unknown: list[Term]
@@ -77,7 +73,7 @@ class Instance:
         """Accesses to memory that exists outside the statement."""
         return (a for a in self.accesses if a.buffer.data not in self.local)
 
-    def stores_to(self, block: Var) -> list[Access]:
+    def stores_to(self, block: ir.Var) -> list[Access]:
         return [a for a in self.accesses if a.write and a.buffer.data is block]
 
     def renamed_apart(self) -> dict[Term, Term]:
@@ -122,7 +118,9 @@ def conflicts(xs: Iterable[Access], ys: Iterable[Access]) -> Iterator[tuple[Acce
 # -- time --------------------------------------------------------------------------------------------------------------
 
 
-def happens_before(stmt: Stmt, first: tuple[Path, Sequence[Term]], second: tuple[Path, Sequence[Term]]) -> Term:
+def happens_before(
+    stmt: ir.Stmt, first: tuple[ir.Path, Sequence[Term]], second: tuple[ir.Path, Sequence[Term]]
+) -> Term:
     """That one place in ``stmt``, at some values of the loops around it, comes before another: in an earlier iteration
     of the loops around both, or in the same one and earlier in a sequence.
 
@@ -136,10 +134,10 @@ def happens_before(stmt: Stmt, first: tuple[Path, Sequence[Term]], second: tuple
     (here, mine), (there, theirs) = first, second
     loops, entries = zip(mine, theirs, strict=False), []
     for k, (step, other) in enumerate(zip(here, there, strict=False)):
-        around = at(stmt, here[:k])
-        if isinstance(around, For):
+        around = ir.at(stmt, here[:k])
+        if isinstance(around, ir.For):
             entries.append(next(loops))
-        elif isinstance(around, Seq):
+        elif isinstance(around, ir.Seq):
             entries.append((f.integer(step), f.integer(other)))
         if step != other:
             break

@@ -14,38 +14,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.ir.expr import Expr, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Assert, Assume, For, If, Stmt, While
-from verified_tir.ir.visit import children, nodes_of, sub_statements, walk
+from verified_tir import ir
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 
 
-def of_results(func: PrimFunc) -> Expr | None:
+def of_results(func: ir.PrimFunc) -> ir.Expr | None:
     """What ``func`` assumes that reads, or stands under a bound, a condition or a let that reads, what ``func`` may
     have written."""
     written = written_blocks(func.body)
     return next(_dependent(func.body, written if EVERYTHING in written else set()), None)  # a call may come at any time
 
 
-def _dependent(stmt: Stmt, written: set[Var]) -> Iterator[Expr]:
+def _dependent(stmt: ir.Stmt, written: set[ir.Var]) -> Iterator[ir.Expr]:
     """The same in a statement.
 
     :param written: blocks that may have been written when it begins.
     """
-    if isinstance(stmt, (For, While)):  # by an earlier iteration, too
+    if isinstance(stmt, (ir.For, ir.While)):  # by an earlier iteration, too
         written = _after(stmt, written)
-    evaluated = {n for e in children(stmt) if isinstance(e, Expr) for n in walk(e)}
+    evaluated = {n for e in ir.children(stmt) if isinstance(e, ir.Expr) for n in ir.walk(e)}
     if EVERYTHING in written or evaluated & written:
-        yield from (n.condition for n in nodes_of(stmt, Assume))
-    for s in sub_statements(stmt):
+        yield from (n.condition for n in ir.nodes_of(stmt, ir.Assume))
+    for s in ir.sub_statements(stmt):
         yield from _dependent(s, written)
-        if not isinstance(stmt, If):
+        if not isinstance(stmt, ir.If):
             written = _after(s, written)
 
 
-def _after(stmt: Stmt, written: set[Var]) -> set[Var]:
+def _after(stmt: ir.Stmt, written: set[ir.Var]) -> set[ir.Var]:
     """Blocks that may have been written when a statement has run; all, if it may have ended the run for their sake."""
     written = written | written_blocks(stmt)
-    stops = any(isinstance(n, (Assert, While)) for n in walk(stmt))
-    return {EVERYTHING} if stops and written & {*walk(stmt)} else written
+    stops = any(isinstance(n, (ir.Assert, ir.While)) for n in ir.walk(stmt))
+    return {EVERYTHING} if stops and written & {*ir.walk(stmt)} else written

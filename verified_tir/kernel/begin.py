@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import once
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate
-from verified_tir.ir.visit import free_vars, nodes_of
+from verified_tir import ir
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Entered, Entry
 from verified_tir.logic import formula as f
@@ -22,7 +16,7 @@ LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 """Largest symbolic extent, by the width of the symbol; checked when the function is called."""
 
 
-def begin(func: PrimFunc, entry: Entry) -> Context:
+def begin(func: ir.PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
     context = Context(func, entry, [], {}, {}, _views(func), {})
     for v in scalars_of(func):
@@ -39,40 +33,40 @@ def begin(func: PrimFunc, entry: Entry) -> Context:
     return context
 
 
-def declared_by(buffer: Buffer) -> tuple[Expr, ...]:
+def declared_by(buffer: ir.Buffer) -> tuple[ir.Expr, ...]:
     """The expressions in a buffer's declaration."""
     return (*buffer.shape, *buffer.strides, buffer.elem_offset)
 
 
-@once
-def scalars_of(func: PrimFunc) -> tuple[Var, ...]:
+@ir.once
+def scalars_of(func: ir.PrimFunc) -> tuple[ir.Var, ...]:
     """The scalar parameters of a function, then the symbols of its buffers."""
     behind = dict(func.buffer_map)
     params = [p for p in func.params if p not in behind]
-    symbols = [v for b in func.buffers for e in declared_by(b) for v in free_vars(e)]
+    symbols = [v for b in func.buffers for e in declared_by(b) for v in ir.free_vars(e)]
     return tuple(dict.fromkeys((*params, *symbols)))
 
 
-@once
-def _views(func: PrimFunc) -> dict[Var, tuple[Buffer, ...]]:
+@ir.once
+def _views(func: ir.PrimFunc) -> dict[ir.Var, tuple[ir.Buffer, ...]]:
     """The views of each block in a function, first the one as which it is passed or allocated."""
-    found: dict[Var, tuple[Buffer, ...]] = {}
-    allocated = [n.buffer for n in nodes_of(func.body, Allocate)]
-    for b in dict.fromkeys((*func.buffers, *allocated, *nodes_of(func.body, Buffer))):
+    found: dict[ir.Var, tuple[ir.Buffer, ...]] = {}
+    allocated = [n.buffer for n in ir.nodes_of(func.body, ir.Allocate)]
+    for b in dict.fromkeys((*func.buffers, *allocated, *ir.nodes_of(func.body, ir.Buffer))):
         found[b.data] = (*found.get(b.data, ()), b)
     return found
 
 
-@once
-def _unknown(variable: Var) -> Term:
+@ir.once
+def _unknown(variable: ir.Var) -> Term:
     """What stands for a parameter or a symbol in the logic: the same in each context, whatever it is called."""
     return fresh(variable.name, sort_of(variable.dtype))
 
 
-def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
+def shape_bounds(context: Context, buffer: ir.Buffer) -> Iterator[Term]:
     """What is true of a buffer for which an array is passed: its extents are not negative, and neither they nor the
     number of elements are too large for index arithmetic."""
-    value, symbolic = context.encoder().value, [e for e in buffer.shape if not isinstance(e, IntImm)]
+    value, symbolic = context.encoder().value, [e for e in buffer.shape if not isinstance(e, ir.IntImm)]
     largest = [f.integer(LARGEST.get(e.dtype.bits, LARGEST[32])) for e in symbolic]
     for e, most in zip(symbolic, largest, strict=True):
         yield from (f.le(f.integer(0), value(e)), f.le(value(e), most))
@@ -80,7 +74,7 @@ def shape_bounds(context: Context, buffer: Buffer) -> Iterator[Term]:
         yield f.le(reduce(f.mul, map(value, buffer.shape)), largest[0])
 
 
-def context_at(func: PrimFunc, path: Path, entry: Entry) -> Context:
+def context_at(func: ir.PrimFunc, path: ir.Path, entry: Entry) -> Context:
     """Walk from the entry to the place."""
     context = begin(func, entry)
     stmt = func.body

@@ -8,12 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
-from verified_tir.ir.stmt import Stmt
-from verified_tir.ir.visit import map_children, refresh_binders
+from verified_tir import ir
 from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.obligation import Misfit
 
@@ -24,10 +19,10 @@ class Arguments:
     """What a function is called with: a buffer for each of its buffers, in order, and a value for each scalar parameter
     and each symbol of its shapes, strides and offsets."""
 
-    buffers: tuple[Buffer, ...]
-    values: tuple[tuple[Var, Expr], ...] = ()
+    buffers: tuple[ir.Buffer, ...]
+    values: tuple[tuple[ir.Var, ir.Expr], ...] = ()
 
-    def check(self, func: PrimFunc) -> None:
+    def check(self, func: ir.PrimFunc) -> None:
         """These are arguments of the function, as far as types say it.
 
         :raises Misfit: if they are not.
@@ -46,23 +41,23 @@ class Arguments:
             raise Misfit(f"{func.name} takes one value for each of its scalars and symbols ({listed})")
 
 
-def instantiate(func: PrimFunc, arguments: Arguments) -> Stmt:
+def instantiate(func: ir.PrimFunc, arguments: Arguments) -> ir.Stmt:
     """The function's body on the arguments.
 
     What it binds is fresh: an argument may mention a variable that the function's body binds, where the caller is the
     function itself or was made of it.
     """
-    memo: dict[Node, Node] = dict(arguments.values)
+    memo: dict[ir.Node, ir.Node] = dict(arguments.values)
     for p, a in zip(func.buffers, arguments.buffers, strict=True):
         memo[p] = a
         memo[p.data] = a.data
 
-    def go(n: Node) -> Node:
+    def go(n: ir.Node) -> ir.Node:
         found = memo.get(n)
         if found is None:
-            found = memo[n] = map_children(n, go)
+            found = memo[n] = ir.map_children(n, go)
         return found
 
-    made = go(refresh_binders(func.body)[0])
-    assert isinstance(made, Stmt)
+    made = go(ir.refresh_binders(func.body)[0])
+    assert isinstance(made, ir.Stmt)
     return made

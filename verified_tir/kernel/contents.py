@@ -25,9 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.stmt import While
-from verified_tir.ir.visit import walk
+from verified_tir import ir
 from verified_tir.kernel.access import Access, Instance, equal, happens_before
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
@@ -135,7 +133,7 @@ def _witness(run: Run, a: Access) -> Witness | None:
     """A guess which instance stores to the element."""
     told_apart = run.event.after is not None or run.event.reached is not None
     solved = solve_address(a.address, run.element.address, list(a.inner), a.given)
-    if solved is None or not told_apart or any(isinstance(n, While) for n in walk(run.event.stmt)):
+    if solved is None or not told_apart or any(isinstance(n, ir.While) for n in ir.walk(run.event.stmt)):
         return None
     values, loose = solved
     there = a.at(values)
@@ -174,7 +172,7 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
     return found
 
 
-def _apart(run: Run, x: Access, b: Buffer, address: Sequence[Term], s: Access, w: Witness | None) -> bool:
+def _apart(run: Run, x: Access, b: ir.Buffer, address: Sequence[Term], s: Access, w: Witness | None) -> bool:
     """Whether an instance of a store does not touch what is loaded, or comes before it is loaded by the witness."""
     if s.buffer.dtype.scalar is not b.dtype.scalar:
         return False

@@ -11,27 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import (
-    Allocate,
-    Assert,
-    Assume,
-    AttrStmt,
-    Block,
-    DeclBuffer,
-    Evaluate,
-    For,
-    If,
-    LetStmt,
-    Seq,
-    Stmt,
-    Store,
-    While,
-)  # fmt: skip
-from verified_tir.ir.visit import sub_statements
+from verified_tir import ir
 from verified_tir.kernel.effects import EVERYTHING, assumes, effects, opaque_calls, written_blocks
 from verified_tir.kernel.memory import (
     Allocated,
@@ -59,21 +39,21 @@ NOT_EXPANDED = "its blocks are not expanded"
 class Context:
     """Facts of one place: ``path`` are conditions that hold, ``memory`` the blocks' versions, ``env`` the variables."""
 
-    func: PrimFunc
+    func: ir.PrimFunc
     entry: Entry
     path: list[Term]
-    env: dict[Var, Encoded]
+    env: dict[ir.Var, Encoded]
     memory: Memory
-    views: dict[Var, tuple[Buffer, ...]]
+    views: dict[ir.Var, tuple[ir.Buffer, ...]]
     """The buffers through which each block is seen; the first is the one as which it was allocated or passed."""
-    functions: dict[object, tuple[Version, Buffer]]
+    functions: dict[object, tuple[Version, ir.Buffer]]
     """What the functions of the logic stand for that give elements of memory: a version, seen through a view; shared by
     all forks."""
-    observed: list[tuple[Memory, Stmt]] = field(default_factory=list)
+    observed: list[tuple[Memory, ir.Stmt]] = field(default_factory=list)
     """Statements that ran and assumed something, each with the memory it started from."""
-    shadow: Var | None = None
+    shadow: ir.Var | None = None
     """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
-    blocks: dict[object, Var] = field(default_factory=dict)
+    blocks: dict[object, ir.Var] = field(default_factory=dict)
     """The block of each unknown that stands for an element's value, by the unknown's name; shared by all forks."""
     held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
     """What is known of the unknown that a store left in a licensed block, whatever the order of the terms; shared by
@@ -85,7 +65,7 @@ class Context:
         """A copy to walk on with.  ``memory`` and ``line`` are never changed, but replaced."""
         return replace(self, path=list(self.path), env=dict(self.env), observed=list(self.observed))
 
-    def bound(self, variables: Iterable[Var], values: Iterable[Term]) -> Context:
+    def bound(self, variables: Iterable[ir.Var], values: Iterable[Term]) -> Context:
         """A fork in which variables have these values."""
         here = self.fork()
         here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
@@ -97,13 +77,13 @@ class Context:
         here.memory = memory
         return here
 
-    def becomes(self, data: Var, event: Event) -> Version:
+    def becomes(self, data: ir.Var, event: Event) -> Version:
         """A block is in a new state from here on."""
         version = Version(data, event)
         self.memory, self.line = {**self.memory, data: version}, self.line | {version}
         return version
 
-    def any_lane(self, node: Expr | Buffer) -> Term | None:
+    def any_lane(self, node: ir.Expr | ir.Buffer) -> Term | None:
         """An arbitrary lane of what has several."""
         if node.dtype.lanes == 1:
             return None
@@ -113,23 +93,23 @@ class Context:
 
     # -- loads ---------------------------------------------------------------------------------------------------
 
-    def several_views(self, data: Var) -> bool:
+    def several_views(self, data: ir.Var) -> bool:
         """Whether elements of a block are known by flat address: it has several views, or strides that may overlap."""
         views = self.views.get(data, ())
         return len(views) > 1 or any(b.strides for b in views)
 
-    def several_types(self, data: Var) -> bool:
+    def several_types(self, data: ir.Var) -> bool:
         """Whether a block is seen at several types: bits that mean nothing at one (a NaN's, those of a byte that is no
         bool) may be defined at another, so that to store there what was read there may lose them."""
         return len({b.dtype.scalar for b in self.views.get(data, ())}) > 1
 
-    def load_from(self, memory: Memory, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
+    def load_from(self, memory: Memory, buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
         """The element that a load gives."""
         if buffer.data not in memory:
             raise Unencodable(f"buffer {buffer.name} is not alive here")
         return self.element(memory[buffer.data], buffer, self.address(buffer, indices, lane))
 
-    def element(self, version: Version, buffer: Buffer, address: tuple[Term, ...]) -> Element:
+    def element(self, version: Version, buffer: ir.Buffer, address: tuple[Term, ...]) -> Element:
         """The element at an address, as the logic knows it: views of another type are other functions."""
         scalar = buffer.dtype.scalar
         seen_as = f":{scalar.code}{scalar.bits}" if self.several_views(version.block) else ""
@@ -145,14 +125,14 @@ class Context:
         known = self.functions.get(term.payload)
         return None if known is None else self.element(*known, term.args)
 
-    def address(self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
+    def address(self, buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None) -> tuple[Term, ...]:
         """The address under which the logic knows an element (one scalar lane of it)."""
         if not self.several_views(buffer.data):
             return indices if lane is None else (*indices, lane)
         flat, lanes = flat_address(buffer, indices, Encoder(self.env)), buffer.dtype.lanes
         return (flat if lanes == 1 else f.add(f.mul(flat, f.integer(lanes)), f.integer(0) if lane is None else lane),)
 
-    def held(self, buffer: Buffer, value: Encoded) -> Encoded:
+    def held(self, buffer: ir.Buffer, value: Encoded) -> Encoded:
         """What an element holds after a store (see ``shadow`` and ``open_bits``)."""
         if buffer.data is self.shadow:
             value = Encoded(value.value, f.TRUE, value.data)
@@ -170,7 +150,7 @@ class Context:
         licensed = self.entry.licensed
         return tuple([p for p in premises if usable(p, self.blocks, licensed)]) if licensed else premises
 
-    def usable_facts(self, block: Var, *facts: Term) -> tuple[Term, ...]:
+    def usable_facts(self, block: ir.Var, *facts: Term) -> tuple[Term, ...]:
         """The same of facts about the contents of a block: if it is licensed they may compare its elements."""
         licensed = self.entry.licensed
         if block not in licensed:
@@ -179,23 +159,23 @@ class Context:
 
     # -- access --------------------------------------------------------------------------------------------------
 
-    def accessible(self, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
+    def accessible(self, buffer: ir.Buffer, indices: tuple[Term, ...]) -> Term:
         """When touching an element is allowed: it lies in its block, and in no padding that is declared
         inaccessible."""
         conditions = [self._within_block(buffer, indices)]
         for p in self.entry.paddings_of(buffer.data):
-            if p.value is None and p.predicate is not FALSE:
+            if p.value is None and p.predicate is not ir.FALSE:
                 place = indices if p.buffer is buffer else self._seen_from(p.buffer, buffer, indices)
                 if place is None:
                     return f.FALSE  # a view over partly inaccessible memory: not understood, so not allowed
                 conditions.append(f.not_(self.bound(p.indices, place).encoder().value(p.predicate)))
         return f.and_(*conditions)
 
-    def _seen_from(self, base: Buffer, view: Buffer, indices: tuple[Term, ...]) -> tuple[Term, ...] | None:
+    def _seen_from(self, base: ir.Buffer, view: ir.Buffer, indices: tuple[Term, ...]) -> tuple[Term, ...] | None:
         """The indices in ``base`` of an element of another view; ``None`` unless both are row-major with equal elements
         and all extents of ``base`` but the first are constants.  Only for an element that lies in the block (see
         ``_within_block``): an array that has strides, or no element, has none that other views may touch."""
-        inner = [e.value for e in base.shape[1:] if isinstance(e, IntImm)]
+        inner = [e.value for e in base.shape[1:] if isinstance(e, ir.IntImm)]
         if view.strides or base.dtype is not view.dtype or len(inner) != len(base.shape) - 1:
             return None
         encoder = Encoder(self.env)
@@ -206,7 +186,7 @@ class Context:
             rest = f.floordiv(rest, f.integer(extent))
         return (rest, *found)
 
-    def _within_block(self, buffer: Buffer, indices: tuple[Term, ...]) -> Term:
+    def _within_block(self, buffer: ir.Buffer, indices: tuple[Term, ...]) -> Term:
         """An element of a view lies inside the block that the view was declared over."""
         base = self.views.get(buffer.data, (buffer,))[0]
         if base is buffer and base in self.func.buffers:
@@ -224,7 +204,7 @@ class Context:
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
         """Encodes expressions as they are evaluated here (or with an earlier memory)."""
 
-        def load(buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, _: object) -> tuple[Term, Term]:
+        def load(buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None, _: object) -> tuple[Term, Term]:
             found = self.load_from(self.memory if memory is None else memory, buffer, indices, lane)
             return found.value, found.defined
 
@@ -238,7 +218,7 @@ class Context:
             if part is not f.TRUE:
                 self.path.extend(part.args if part.op == "and" else (part,))
 
-    def bind_loop(self, loop: For, variable: Term | None = None, bounds: Sequence[Encoded] | None = None) -> Term:
+    def bind_loop(self, loop: ir.For, variable: Term | None = None, bounds: Sequence[Encoded] | None = None) -> Term:
         """Enter an arbitrary iteration of a loop: its variable, and the range it lies in."""
         v = fresh(loop.var.name, f.INT) if variable is None else variable
         encoder = self.encoder()
@@ -247,7 +227,7 @@ class Context:
         self.path.extend((f.le(low, v), f.lt(v, f.add(low, extent))))
         return v
 
-    def ran(self, stmt: Stmt, reached: Term | None = None, after: Memory | None = None) -> Memory:
+    def ran(self, stmt: ir.Stmt, reached: Term | None = None, after: Memory | None = None) -> Memory:
         """Arbitrarily many iterations of a loop may have run; or (``after``) a statement has run to its end: new
         versions of all that it may write.
 
@@ -264,23 +244,23 @@ class Context:
                     after[data] = version
         return before
 
-    def execute(self, stmt: Stmt) -> None:
+    def execute(self, stmt: ir.Stmt) -> None:
         """Walk past a statement that has run to its end."""
         match stmt:
-            case Seq(stmts=stmts):
+            case ir.Seq(stmts=stmts):
                 for s in stmts:
                     self.execute(s)
-            case Assume(condition=c) | Assert(condition=c):
-                self.passed(self.evaluated(c, claim=isinstance(stmt, Assume)))
-            case Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
+            case ir.Assume(condition=c) | ir.Assert(condition=c):
+                self.passed(self.evaluated(c, claim=isinstance(stmt, ir.Assume)))
+            case ir.Store(buffer=b, value=value, indices=indices) if value.dtype.lanes == 1 and not opaque_calls(stmt):
                 encoder = self.encoder()
-                address, lane, _ = encoder.access(Load(b, indices), None)
+                address, lane, _ = encoder.access(ir.Load(b, indices), None)
                 left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
                 self.becomes(b.data, Stored(self.memory[b.data], b, where, left))
-            case DeclBuffer() | AttrStmt() | Block():
+            case ir.DeclBuffer() | ir.AttrStmt() | ir.Block():
                 self.execute(self.into(stmt, 0, ()))
-            case Allocate(buffer=b, body=body):
+            case ir.Allocate(buffer=b, body=body):
                 self.becomes(b.data, Allocated())
                 self.execute(body)
                 self.memory = {data: version for data, version in self.memory.items() if data is not b.data}
@@ -289,71 +269,71 @@ class Context:
                 if assumes(stmt):
                     self.observed.append((before, stmt))
 
-    def evaluated(self, expr: Expr, *, claim: bool = False) -> Encoded:
+    def evaluated(self, expr: ir.Expr, *, claim: bool = False) -> Encoded:
         """The value of an expression (an assumed ``claim``) that is evaluated here.
 
         That of an opaque call, which may have written everything, is unknown.
         """
         if opaque_calls(expr):
-            self.execute(Evaluate(expr))
+            self.execute(ir.Evaluate(expr))
         elif expr.dtype.lanes == 1:
             return self.encoder().claim(expr) if claim else self.encoder().encode(expr)
         return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
 
-    def enter(self, stmt: Stmt, step: int) -> Stmt:
+    def enter(self, stmt: ir.Stmt, step: int) -> ir.Stmt:
         """Walk into the ``step``-th sub-statement, from the point where ``stmt`` begins."""
         values: tuple[Encoded, ...] = ()
         match stmt:
-            case Seq(stmts=stmts):
+            case ir.Seq(stmts=stmts):
                 for s in stmts[:step]:
                     self.execute(s)
-            case While(condition=c):
+            case ir.While(condition=c):
                 self.ran(stmt)
                 values = (self.evaluated(c),)
-            case If(condition=e) | LetStmt(value=e):
+            case ir.If(condition=e) | ir.LetStmt(value=e):
                 values = (self.evaluated(e),)
-            case Allocate(buffer=b):
+            case ir.Allocate(buffer=b):
                 self.becomes(b.data, Allocated())
         sub = self.into(stmt, step, values)
-        if isinstance(stmt, For):  # the bounds are evaluated once, before the first iteration
+        if isinstance(stmt, ir.For):  # the bounds are evaluated once, before the first iteration
             self.ran(stmt, self.env[stmt.var].value)
         return sub
 
-    def into(self, stmt: Stmt, step: int, values: Sequence[Encoded]) -> Stmt:
+    def into(self, stmt: ir.Stmt, step: int, values: Sequence[Encoded]) -> ir.Stmt:
         """What leads from the values of what ``stmt`` evaluates first to its ``step``-th sub-statement."""
         match stmt:
-            case For():
+            case ir.For():
                 self.bind_loop(stmt, bounds=values)
-            case If() | While():
+            case ir.If() | ir.While():
                 ((value, defined, data),) = values
                 self.passed(Encoded(f.not_(value) if step else value, defined, data))
-            case LetStmt(var=v):
+            case ir.LetStmt(var=v):
                 (self.env[v],) = values
-            case Block(is_label=False):
+            case ir.Block(is_label=False):
                 raise Unencodable(NOT_EXPANDED)
-        return sub_statements(stmt)[step]
+        return ir.sub_statements(stmt)[step]
 
-    def inside(self, stmt: Stmt, wanted: Collection[int] | None = None) -> Iterator[tuple[int, Stmt, Context]]:
+    def inside(self, stmt: ir.Stmt, wanted: Collection[int] | None = None) -> Iterator[tuple[int, ir.Stmt, Context]]:
         """Each direct sub-statement with what is known where it begins: what ``enter`` says, of a fork for each.
 
         A sequence is walked once, and not from its beginning for every statement in it.
 
         :param wanted: the steps of those that are asked for; all unless given.
         """
-        here = self.fork() if isinstance(stmt, Seq) else self
-        subs = sub_statements(stmt)
+        here = self.fork() if isinstance(stmt, ir.Seq) else self
+        subs = ir.sub_statements(stmt)
         for k, sub in enumerate(subs if wanted is None else subs[: max(wanted, default=-1) + 1]):
             if wanted is None or k in wanted:
                 inner = here.fork()
-                if not isinstance(stmt, Seq):
+                if not isinstance(stmt, ir.Seq):
                     inner.enter(stmt, k)
                 yield k, sub, inner
-            if isinstance(stmt, Seq):
+            if isinstance(stmt, ir.Seq):
                 here.execute(sub)
 
     def places(
-        self, stmt: Stmt, path: Path = (), wanted: Collection[Path] | None = None
-    ) -> Iterator[tuple[Path, Stmt, Context]]:
+        self, stmt: ir.Stmt, path: ir.Path = (), wanted: Collection[ir.Path] | None = None
+    ) -> Iterator[tuple[ir.Path, ir.Stmt, Context]]:
         """Each statement of ``stmt``, which stands at ``path``, with its place and what is known where it begins.
 
         :param wanted: the places to go to (and what is on the way there); everywhere, unless given.

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
-from verified_tir.ir.stmt import Block, Seq
-from verified_tir.ir.wellformed import problem
+from verified_tir import ir
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
@@ -25,17 +22,17 @@ from verified_tir.logic.verdict import Discharged
 from verified_tir.semantics.encode import Unencodable
 
 
-def program_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
+def program_questions(func: ir.PrimFunc, entry: Entry) -> Iterator[Question]:
     """Everything that makes a program meaningful on arrays of definite values."""
     context = begin(func, replace(entry, definite=True))
     for path, stmt, here in context.places(func.body):
-        if not isinstance(stmt, (Seq, Block)):
-            run = evaluation(here, stmt, with_safety=True)
+        if not isinstance(stmt, (ir.Seq, ir.Block)):
+            run = evaluation(here, stmt)
             kept = [s for _, s in run.safety if s.kind != "the assumption holds"]
             yield from safe_questions(run.context, kept, (), path, "before")
 
 
-def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
+def contradictory(func: ir.PrimFunc, prover: Prover, entry: Entry) -> bool:
     """Whether no input at all satisfies what the function assumes: then everything would be true of it."""
     context = begin(func, Entry(entry.paddings, definite=True, shapes=entry.shapes))
     context.execute(func.body)
@@ -43,12 +40,12 @@ def contradictory(func: PrimFunc, prover: Prover, entry: Entry) -> bool:
     return prover.solver.contradictory((*context.path, *facts))
 
 
-def prove_program(func: PrimFunc, prover: Prover, entry: Entry) -> tuple[Discharged, ...] | NoMatch | Unproved:
+def prove_program(func: ir.PrimFunc, prover: Prover, entry: Entry) -> tuple[Discharged, ...] | NoMatch | Unproved:
     """What was proved of the program, or the first thing that could not be."""
     exact_prover(prover)
-    if type(func) is not PrimFunc:
+    if type(func) is not ir.PrimFunc:
         raise TypeError(f"a program is a PrimFunc, not a {type(func).__name__}")
-    ill_formed = problem(func)
+    ill_formed = ir.problem(func)
     if ill_formed is not None:
         return NoMatch((), ill_formed)
     try:
@@ -57,6 +54,6 @@ def prove_program(func: PrimFunc, prover: Prover, entry: Entry) -> tuple[Dischar
             return Unproved(*failed, func)
         if contradictory(func, prover, entry):
             return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
-    except (Unencodable, IRError) as refused:
+    except (Unencodable, ir.IRError) as refused:
         return NoMatch((), str(refused))
     return done

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from verified_tir.ir.expr import Var
+from verified_tir import ir
 from verified_tir.ir.outside import ask
 from verified_tir.kernel.access import Instance, equal
 from verified_tir.kernel.begin import entered
@@ -234,13 +234,13 @@ class Known:
             return ()
         return self._add(e, f.implies(f.and_(*(w.runs if w else ())), i.said(e)))
 
-    def throughout(self, version: Version, blocks: frozenset[Var] = frozenset()) -> frozenset[Var]:
+    def throughout(self, version: Version, blocks: frozenset[ir.Var] = frozenset()) -> frozenset[ir.Var]:
         """That a block is defined in all its elements; :meth:`everywhere` says so of each from then on.
 
         After a statement it is if ``blocks``, of which it is one, were before, and every store to one of them stores
         what is defined.  Gives the blocks of which that is not shown: none, or at least one.
         """
-        blocks = frozenset([b for b in blocks if type(b) is Var])
+        blocks = frozenset([b for b in blocks if type(b) is ir.Var])
         if type(version) is not Version or version not in self.context.line or not self.context.entry.definite:
             return blocks | {version.block}
         missing = undefined(self, version, blocks | {version.block})
@@ -266,7 +266,7 @@ class Known:
             seen = [(m, stmt) for m, stmt in self.context.observed if m.get(e.version.block) is e.version]
             runs, run = [instance(self.context.at(m), stmt) for m, stmt in seen], self.run(e)
             if run is not None and run.event.after is not None:
-                runs.append(instance(run.before, run.event.stmt, with_safety=True))
+                runs.append(run.instance)
             self._ended[e] = tuple(runs)
         return self._ended[e]
 

@@ -33,9 +33,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from verified_tir.ir.expr import Var
-from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import For, Stmt, Store
+from verified_tir import ir
 from verified_tir.kernel.access import equal
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
@@ -74,7 +72,7 @@ class Invariant:
 
     name: str
     holds: Term
-    blocks: frozenset[Var]
+    blocks: frozenset[ir.Var]
     element: Element | None = None
 
     def said(self, x: Encoded | Element) -> Term:
@@ -104,8 +102,8 @@ class Supposed:
 
 
 def kept(
-    known: Known, before: Context, stmt: Stmt, invariant: Invariant, stores: Iterable[Path], *,
-    since: Path | None = None, reached: Term | None = None,
+    known: Known, before: Context, stmt: ir.Stmt, invariant: Invariant, stores: Iterable[ir.Path], *,
+    since: ir.Path | None = None, reached: Term | None = None,
 ) -> bool:  # fmt: skip
     """Whether all of some stores keep an invariant.
 
@@ -126,7 +124,7 @@ def kept(
         given = [*here.path, *a.given]
         if invariant.element is not None:
             given.append(equal(a.address, invariant.element.address))
-        if reached is not None and isinstance(stmt, For):
+        if reached is not None and isinstance(stmt, ir.For):
             given.append(f.lt(here.env[stmt.var].value, reached))
         claim = f"the store to {a.buffer.name} at {path} keeps it {invariant.name}"
         if not known.inside(here, given, Supposed(invariant, *interval), invariant.said(a.value), claim):
@@ -137,7 +135,7 @@ def kept(
 # -- blocks that are defined throughout --------------------------------------------------------------------------------
 
 
-def undefined(known: Known, version: Version, blocks: frozenset[Var]) -> frozenset[Var]:
+def undefined(known: Known, version: Version, blocks: frozenset[ir.Var]) -> frozenset[ir.Var]:
     """Some of ``blocks`` if it is not shown that, in this version, they are defined in all their elements."""
     context = known.context
     if any(map(context.several_types, blocks)):
@@ -152,15 +150,15 @@ def undefined(known: Known, version: Version, blocks: frozenset[Var]) -> frozens
             data in memory and known.is_throughout(memory[data]) for data in blocks
         ):
             invariant = Invariant("defined, if all that it may come from is", DEFINED, blocks)
-            for path, s in places(stmt, lambda s: isinstance(s, Store)):
-                if isinstance(s, Store) and s.buffer.data in blocks:
+            for path, s in ir.places(stmt, lambda s: isinstance(s, ir.Store)):
+                if isinstance(s, ir.Store) and s.buffer.data in blocks:
                     if not kept(known, context.at(memory), stmt, invariant, [path]):
                         return frozenset({s.buffer.data})
             return frozenset()
     return blocks
 
 
-def state(version: Version, block: Var) -> tuple[object, ...]:
+def state(version: Version, block: ir.Var) -> tuple[object, ...]:
     """A state of a block: of all that a run writes it is shown at once, and of the run and its end."""
     match version.event:
         case Ran(memory=memory, stmt=stmt):

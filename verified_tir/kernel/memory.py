@@ -11,9 +11,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Undef, Var
-from verified_tir.ir.stmt import Stmt
+from verified_tir import ir
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder
@@ -31,17 +29,17 @@ class Padding:
     padding of an operator's output).
     """
 
-    buffer: Buffer
-    indices: tuple[Var, ...]
-    predicate: Expr
-    value: Expr | None
+    buffer: ir.Buffer
+    indices: tuple[ir.Var, ...]
+    predicate: ir.Expr
+    value: ir.Expr | None
     owed: bool = False
 
     @property
-    def at_entry(self) -> Expr:
+    def at_entry(self) -> ir.Expr:
         """What the padding is at entry: undefined where nothing may be supposed of it, nor where no run that has a
         meaning touches it."""
-        return Undef(self.buffer.dtype) if self.owed or self.value is None else self.value
+        return ir.Undef(self.buffer.dtype) if self.owed or self.value is None else self.value
 
 
 @final
@@ -52,12 +50,12 @@ class Entry:
     paddings: tuple[Padding, ...] = ()
     definite: bool = False
     """The arguments are arrays of definite values (but for padding declared otherwise)."""
-    shapes: tuple[Buffer, ...] = ()
+    shapes: tuple[ir.Buffer, ...] = ()
     """Parameters as they were declared before their layouts changed: their extents are those of real arrays, too."""
-    licensed: frozenset[Var] = frozenset()
+    licensed: frozenset[ir.Var] = frozenset()
     """Blocks into which floats may be summed in any order: the bits of their elements are open."""
 
-    def paddings_of(self, block: Var) -> tuple[Padding, ...]:
+    def paddings_of(self, block: ir.Var) -> tuple[Padding, ...]:
         """What is declared of the padding of a parameter's block."""
         return tuple([p for p in self.paddings if p.buffer.data is block])
 
@@ -80,7 +78,7 @@ class Stored:
     """One scalar element was stored: ``b[address] = value``."""
 
     before: Version
-    buffer: Buffer
+    buffer: ir.Buffer
     address: tuple[Term, ...]
     value: Encoded
 
@@ -96,7 +94,7 @@ class Ran:
     """
 
     memory: Memory
-    stmt: Stmt
+    stmt: ir.Stmt
     after: Memory | None = None
     reached: Term | None = None
 
@@ -109,7 +107,7 @@ Event: TypeAlias = Entered | Allocated | Stored | Ran
 class Version:
     """One state of one block."""
 
-    block: Var
+    block: ir.Var
     event: Event
     serial: int = field(init=False, default_factory=lambda: next(_serial))
 
@@ -119,7 +117,7 @@ class Version:
         return f"{self.block.name}@{self.serial}"
 
 
-Memory: TypeAlias = dict[Var, Version]
+Memory: TypeAlias = dict[ir.Var, Version]
 
 
 def moment() -> int:
@@ -134,7 +132,7 @@ class Element:
     views)."""
 
     version: Version
-    buffer: Buffer
+    buffer: ir.Buffer
     address: tuple[Term, ...]
     value: Term
     defined: Term
@@ -144,7 +142,7 @@ class Element:
         return all(getattr(self, part) is getattr(other, part) for part in self.__slots__)
 
 
-def flat_address(buffer: Buffer, indices: tuple[Term, ...], encoder: Encoder) -> Term:
+def flat_address(buffer: ir.Buffer, indices: tuple[Term, ...], encoder: Encoder) -> Term:
     """Position of an element from the start of the block, in elements of the view."""
     if buffer.strides:
         total = encoder.value(buffer.elem_offset)
@@ -157,7 +155,7 @@ def flat_address(buffer: Buffer, indices: tuple[Term, ...], encoder: Encoder) ->
     return f.add(encoder.value(buffer.elem_offset), position)
 
 
-def bytes_of(buffer: Buffer, encoder: Encoder) -> Term:
+def bytes_of(buffer: ir.Buffer, encoder: Encoder) -> Term:
     """How many bytes the elements of a row-major buffer have."""
     size = f.integer(buffer.dtype.nbytes)
     for extent in buffer.shape:

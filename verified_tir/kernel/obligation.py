@@ -6,12 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
+from verified_tir import ir
 from verified_tir.ir.outside import shown
-from verified_tir.ir.paths import Path
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Padding
@@ -24,12 +20,12 @@ from verified_tir.logic.verdict import Claim, Discharged, Obligation, Proved, Ve
 class ParameterMap:
     """One layout change of a parameter: element ``x`` of ``before`` lives at ``outputs(x)`` of ``after``."""
 
-    before: Buffer
-    after: Buffer
-    inputs: tuple[Var, ...]
-    outputs: tuple[Expr, ...]
-    inverse_inputs: tuple[Var, ...]
-    inverse: tuple[Expr, ...]
+    before: ir.Buffer
+    after: ir.Buffer
+    inputs: tuple[ir.Var, ...]
+    outputs: tuple[ir.Expr, ...]
+    inverse_inputs: tuple[ir.Var, ...]
+    inverse: tuple[ir.Expr, ...]
     paddings: tuple[Padding, ...]
 
     def declared(self, earlier: tuple[Padding, ...]) -> tuple[Padding, ...]:
@@ -50,7 +46,7 @@ class Question:
     context: Context
     given: tuple[Term, ...]
     goal: Term
-    place: Path = ()
+    place: ir.Path = ()
     where: str = "before"
     otherwise: tuple[Question, ...] = ()
 
@@ -60,7 +56,7 @@ class Question:
 class NoMatch:
     """The rule does not apply: where, and why, in one sentence."""
 
-    where: Path
+    where: ir.Path
     reason: str
 
 
@@ -75,13 +71,13 @@ class Unproved:
 
     obligation: Obligation
     verdict: Verdict
-    would_be: PrimFunc
+    would_be: ir.PrimFunc
     paddings: tuple[Padding, ...] = ()
     maps: tuple[ParameterMap, ...] = ()
-    reassociated: frozenset[Var] = frozenset()
+    reassociated: frozenset[ir.Var] = frozenset()
 
 
-class Misfit(IRError):
+class Misfit(ir.IRError):
     """What a rule says does not fit the program: why, in one sentence.  ``theorem.apply`` makes a refusal of it."""
 
 

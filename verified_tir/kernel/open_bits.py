@@ -28,13 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
-from verified_tir.ir.expr import Var
+from verified_tir import ir
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, fresh
 
 
-def stored(value: Encoded, blocks: Mapping[object, Var], written: Container[Var]) -> tuple[Encoded, tuple[Term, ...]]:
+def stored(
+    value: Encoded, blocks: Mapping[object, ir.Var], written: Container[ir.Var]
+) -> tuple[Encoded, tuple[Term, ...]]:
     """What an element of a licensed block holds after a store of ``value``, and what is known of that.
 
     :param blocks: the block of each unknown that stands for an element's value, by the unknown's name.
@@ -61,17 +63,17 @@ def _may_be_negative_zero(t: Term) -> Term:
     return f.TRUE
 
 
-def usable(term: Term, blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
+def usable(term: Term, blocks: Mapping[object, ir.Var], licensed: Container[ir.Var]) -> bool:
     """Whether a term mentions the value of no element of ``licensed`` blocks: a premise then holds of every tree."""
     return not _some_element(f.subterms(term), blocks, licensed)
 
 
-def only_compares(fact: Term, blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
+def only_compares(fact: Term, blocks: Mapping[object, ir.Var], licensed: Container[ir.Var]) -> bool:
     """Whether a fact computes nothing with the value of a licensed element: it says to what it is equal, or not."""
     return not _some_element((a for t in f.subterms(fact) if t.op != "=" for a in t.args), blocks, licensed)
 
 
-def _some_element(terms: Iterable[Term], blocks: Mapping[object, Var], licensed: Container[Var]) -> bool:
+def _some_element(terms: Iterable[Term], blocks: Mapping[object, ir.Var], licensed: Container[ir.Var]) -> bool:
     return any(blocks.get(t.payload) in licensed for t in terms)
 
 

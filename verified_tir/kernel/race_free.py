@@ -17,12 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError, once
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import For, Stmt
-from verified_tir.ir.visit import sub_statements
+from verified_tir import ir
 from verified_tir.kernel.access import BARRIER, Access, Instance, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
@@ -40,7 +35,7 @@ MARKED = ("parallel", "vectorized", "thread_binding")
 
 
 def prove_race_free(
-    func: PrimFunc, prover: Prover, entry: Entry, only: Collection[Path] | None = None
+    func: ir.PrimFunc, prover: Prover, entry: Entry, only: Collection[ir.Path] | None = None
 ) -> tuple[Discharged, ...] | NoMatch | Unproved:
     """What was proved so that every marked loop of a program may run as it is marked; or the first thing that could not
     be.
@@ -49,27 +44,27 @@ def prove_race_free(
     """
     try:
         done, failed = discharge(exact_prover(prover), race_questions(func, entry, only))
-    except (Unencodable, IRError) as problem:
+    except (Unencodable, ir.IRError) as problem:
         return NoMatch((), str(problem))
     return done if failed is None else Unproved(*failed, func, entry.paddings)
 
 
-def race_questions(func: PrimFunc, entry: Entry, only: Collection[Path] | None = None) -> Iterator[Question]:
+def race_questions(func: ir.PrimFunc, entry: Entry, only: Collection[ir.Path] | None = None) -> Iterator[Question]:
     """What is owed so that marked loops may run as they are marked: all of them, or those at some places."""
     asked = {*(marked_loops(func.body) if only is None else only)}
     for path, stmt, context in begin(func, entry).places(func.body, wanted=asked) if asked else ():
-        if path in asked and isinstance(stmt, For):
+        if path in asked and isinstance(stmt, ir.For):
             yield from no_conflict_between_iterations(context.fork(), stmt, path)
 
 
-@once
-def marked_loops(stmt: Stmt) -> tuple[Path, ...]:
+@ir.once
+def marked_loops(stmt: ir.Stmt) -> tuple[ir.Path, ...]:
     """The places of the marked loops in a statement."""
-    own = ((),) if isinstance(stmt, For) and stmt.kind in MARKED else ()
-    return (*own, *[(k, *path) for k, sub in enumerate(sub_statements(stmt)) for path in marked_loops(sub)])
+    own = ((),) if isinstance(stmt, ir.For) and stmt.kind in MARKED else ()
+    return (*own, *[(k, *path) for k, sub in enumerate(ir.sub_statements(stmt)) for path in marked_loops(sub)])
 
 
-def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> Iterator[Question]:
+def no_conflict_between_iterations(context: Context, loop: ir.For, path: ir.Path) -> Iterator[Question]:
     """Two different iterations of ``loop`` touch no common element, unless both only read it."""
     first, second = context.bind_loop(loop), context.bind_loop(loop)
     runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
@@ -81,7 +76,7 @@ def no_conflict_between_iterations(context: Context, loop: For, path: Path) -> I
         yield Question("licence", claim, context, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
 
 
-def _no_conflict(loop: For, a: Access, b: Access) -> str:
+def _no_conflict(loop: ir.For, a: Access, b: Access) -> str:
     what = f"the loop over {loop.var.name} is {loop.kind}"
     if BARRIER in (a.buffer, b.buffer):
         return f"{what}: no opaque call, assertion or while loop stands in its body"
@@ -89,7 +84,7 @@ def _no_conflict(loop: For, a: Access, b: Access) -> str:
     return f"{what}: no two of its iterations {verbs} the same element of {a.buffer.name}"
 
 
-def _common(run: Instance, loop: For) -> Iterator[Access]:
+def _common(run: Instance, loop: ir.For) -> Iterator[Access]:
     """Accesses to memory that all iterations have in common."""
     threads = loop.thread.startswith("threadIdx")
     for a in run.accesses:
@@ -97,7 +92,7 @@ def _common(run: Instance, loop: For) -> Iterator[Access]:
             yield a
 
 
-def _reached(loop: For, run: Instance, path: Path) -> Iterator[Question]:
+def _reached(loop: ir.For, run: Instance, path: ir.Path) -> Iterator[Question]:
     """No iteration uses memory from outside that is another's alone."""
     private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
     for a in run.outer():  # each access: one that no run gets to says nothing of the others
@@ -109,6 +104,6 @@ def _reached(loop: For, run: Instance, path: Path) -> Iterator[Question]:
             yield Question("licence", claim, run.context, a.given, f.FALSE, (*path, 0, *a.place), "after")
 
 
-def _kind(buffer: Buffer) -> str:
+def _kind(buffer: ir.Buffer) -> str:
     """The first word of a storage scope."""
     return buffer.scope.partition(".")[0]

@@ -16,9 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, final
 from weakref import WeakKeyDictionary
 
-from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Stmt, seq
+from verified_tir import ir
 from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.kernel.step import Rewrite, Rule
@@ -31,7 +29,7 @@ class Step:
     """One applied rule: what it was, the program it gave, and the obligations that were proved for it."""
 
     rule: Rule
-    after: PrimFunc
+    after: ir.PrimFunc
     obligations: tuple[Discharged, ...]
     made: Rewrite
     """All that the rule computed."""
@@ -42,32 +40,32 @@ class Step:
 class Statement:
     """What a theorem says, and how it was derived."""
 
-    start: PrimFunc
+    start: ir.PrimFunc
     """The program that the derivation began with."""
-    after: PrimFunc
+    after: ir.PrimFunc
     definite: bool
     """Whether it is a theorem about arguments of definite values only (but for padding declared otherwise)."""
-    assumed: tuple[Stmt, ...] = ()
+    assumed: tuple[ir.Stmt, ...] = ()
     """What is assumed of the arguments, in front of ``start`` (see ``rules.axiom``)."""
     relation: tuple[ParameterMap, ...] = ()
     """Layout changes of parameters, in the order in which they were made."""
     paddings: tuple[Padding, ...] = ()
     """What is assumed of the padding of the parameters of ``after``."""
-    reassociated: frozenset[Var] = frozenset()
+    reassociated: frozenset[ir.Var] = frozenset()
     """Blocks of the first program whose float reductions were put into another order; empty means equal bits."""
     derivation: tuple[Step, ...] = ()
-    licences: Mapping[Var, frozenset[Var]] = field(default_factory=dict)
+    licences: Mapping[ir.Var, frozenset[ir.Var]] = field(default_factory=dict)
     """The licensed blocks of ``after``, each with those of ``start`` whose reductions go on in it."""
     proved_by: frozenset[str] = frozenset()
     """The solvers that were asked, by name and version, and whether verdicts that lay on a disk were used."""
 
     @property
-    def before(self) -> PrimFunc:
+    def before(self) -> ir.PrimFunc:
         """The first of the two programs."""
-        return self.start.with_body(seq(*self.assumed, self.start.body)) if self.assumed else self.start
+        return self.start.with_body(ir.seq(*self.assumed, self.start.body)) if self.assumed else self.start
 
     @property
-    def licensed(self) -> frozenset[Var]:
+    def licensed(self) -> frozenset[ir.Var]:
         """Blocks of ``after`` whose float reductions may be put into another order."""
         return frozenset(self.licences)
 
@@ -91,16 +89,16 @@ class Refines:
     """A theorem.  Made by the kernel only; it says what its :class:`Statement` says, and is its own copy."""
 
     __slots__ = ("__weakref__",)
-    start: PrimFunc = _said("start")
-    assumed: tuple[Stmt, ...] = _said("assumed")
-    before: PrimFunc = _said("before")
-    after: PrimFunc = _said("after")
+    start: ir.PrimFunc = _said("start")
+    assumed: tuple[ir.Stmt, ...] = _said("assumed")
+    before: ir.PrimFunc = _said("before")
+    after: ir.PrimFunc = _said("after")
     definite: bool = _said("definite")
     relation: tuple[ParameterMap, ...] = _said("relation")
     paddings: tuple[Padding, ...] = _said("paddings")
-    reassociated: frozenset[Var] = _said("reassociated")
+    reassociated: frozenset[ir.Var] = _said("reassociated")
     derivation: tuple[Step, ...] = _said("derivation")
-    licensed: frozenset[Var] = _said("licensed")
+    licensed: frozenset[ir.Var] = _said("licensed")
     proved_by: frozenset[str] = _said("proved_by")
     entry: Entry = _said("entry")
 

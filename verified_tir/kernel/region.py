@@ -11,28 +11,9 @@ here (:func:`evaluation`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Call, Expr, LetExpr, Load, Var
-from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import (
-    Allocate,
-    Assert,
-    Assume,
-    DeclBuffer,
-    Evaluate,
-    For,
-    If,
-    LetStmt,
-    Seq,
-    Stmt,
-    Store,
-    While,
-)
-from verified_tir.ir.visit import children, nodes_of, sub_statements
+from verified_tir import ir
 from verified_tir.kernel.access import BARRIER, Access, Instance
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, written_blocks
@@ -44,34 +25,26 @@ _NO_VALUE = ("handle", "void")
 """Types of expressions that have no value in the logic."""
 
 
-def instance(
-    context: Context, stmt: Stmt, *, given: Iterable[Term] = (), with_safety: bool = False,
-    written: Collection[Var] | None = None,
-) -> Instance:  # fmt: skip
+def instance(context: Context, stmt: ir.Stmt, *, written: Collection[ir.Var] | None = None) -> Instance:
     """Encode one arbitrary run of ``stmt`` from the memory of ``context``.
 
-    :param given: conditions under which the instance runs.
     :param written: blocks that are written while the instance runs: those that it writes itself, unless given.  Without
         them the loads see the memory of ``context``, which is right for a statement that changes nothing.
     """
-    here = context.fork()
-    local = {n.buffer.data for n in nodes_of(stmt, Allocate)}
-    volatile = {*(written_blocks(stmt) if written is None else written), *local}
-    walker = _Walker(here, volatile, local, with_safety)
-    here.path.extend(given)
+    local = {n.buffer.data for n in ir.nodes_of(stmt, ir.Allocate)}
+    walker = _Walker(context.fork(), {*(written_blocks(stmt) if written is None else written), *local}, local)
     walker.statement(stmt, ())
-    del here.path[walker.begun :]
+    del walker.context.path[walker.begun :]
     return walker.result
 
 
-def evaluation(context: Context, stmt: Stmt, *, with_safety: bool = False) -> Instance:
+def evaluation(context: Context, stmt: ir.Stmt) -> Instance:
     """What a statement evaluates itself where ``context`` is: what its sub-statements do is left out."""
-    here = context.fork()
-    if isinstance(stmt, While):  # its condition is evaluated again after each iteration
-        here.ran(stmt)
-    walker = _Walker(here, set(), set(), with_safety)
+    walker = _Walker(context.fork(), set(), set())
+    if isinstance(stmt, ir.While):  # its condition is evaluated again after each iteration
+        walker.context.ran(stmt)
     walker.itself(stmt, ())
-    del here.path[walker.begun :]
+    del walker.context.path[walker.begun :]
     return walker.result
 
 
@@ -79,13 +52,12 @@ class _Walker:
     """Walks a statement once, collecting accesses under the conditions that lead to them: those in the path of the
     context that were added since the walk ``begun``."""
 
-    def __init__(self, context: Context, volatile: set[Var], local: set[Var], with_safety: bool) -> None:
+    def __init__(self, context: Context, volatile: set[ir.Var], local: set[ir.Var]) -> None:
         self.context = context
         self.begun = len(context.path)
         self.volatile = volatile
-        self.place: Path = ()
+        self.place: ir.Path = ()
         self.loops: tuple[Term, ...] = ()
-        self.with_safety = with_safety
         self.result = Instance(context, [], [], local, [], [])
 
     @property
@@ -95,7 +67,7 @@ class _Walker:
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
-    def evaluate(self, expr: Expr, lane: Term | None = None, *, claim: bool = False, undef: str = "") -> Encoded:
+    def evaluate(self, expr: ir.Expr, lane: Term | None = None, *, claim: bool = False, undef: str = "") -> Encoded:
         """Encode an expression (an assumed ``claim``), noting its loads and safety conditions.
 
         :param undef: what is wrong if it is undefined, if that is a condition.
@@ -113,7 +85,7 @@ class _Walker:
             self.require(undef, expr, encoded.defined)
         return encoded
 
-    def around_calls(self, expr: Expr) -> None:
+    def around_calls(self, expr: ir.Expr) -> None:
         """Loads and safety of an expression that makes opaque calls, each with any result."""
         kept, outer = len(self.context.path), self.volatile
         self.volatile = {EVERYTHING}  # a call may write before a load
@@ -123,22 +95,22 @@ class _Walker:
         self.volatile = outer
         del self.context.path[kept:]
 
-    def handed(self, encoder: Encoder, e: Node) -> None:
+    def handed(self, encoder: Encoder, e: ir.Node) -> None:
         """What a call is handed, or an expression around calls: if it has no value in the logic, what it is made of may
         have one."""
-        if isinstance(e, Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, LetExpr):
-            for part in children(e):
+        if isinstance(e, ir.Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, ir.LetExpr):
+            for part in ir.children(e):
                 self.handed(encoder, part)
-        elif isinstance(e, Expr) and not isinstance(e, Var):
+        elif isinstance(e, ir.Expr) and not isinstance(e, ir.Var):
             encoder.encode(e, self.context.any_lane(e))
 
-    def called(self, encoder: Encoder, call: Call) -> Encoded:
+    def called(self, encoder: Encoder, call: ir.Call) -> Encoded:
         """An opaque call may give any result: no two of them share one."""
         for a in call.args:
             self.handed(encoder, a)
         return Encoded(self.unknown("call", call.dtype.scalar), f.TRUE, True)
 
-    def unknown(self, name: str, scalar: DType) -> Term:
+    def unknown(self, name: str, scalar: ir.DType) -> Term:
         """Some value of a type, which may differ between instances."""
         value = fresh(name, sort_of(scalar))
         self.result.unknown.append(value)
@@ -148,20 +120,19 @@ class _Walker:
         return value
 
     def encoder(self) -> Encoder:
-        safety = list[Safety]() if self.with_safety else None
-        return Encoder(self.context.env, self.load, safety, self.context.accessible, self.called)
+        return Encoder(self.context.env, self.load, [], self.context.accessible, self.called)
 
     def keep_safety(self, encoder: Encoder) -> None:
         for s in encoder.safety or ():
             premises = (*self.given, *s.premises)
             self.result.safety.append((self.place, Safety(s.kind, s.expr, premises, s.condition)))
 
-    def require(self, kind: str, expr: Expr, condition: Term) -> None:
-        if self.with_safety and condition is not f.TRUE:
+    def require(self, kind: str, expr: ir.Expr, condition: Term) -> None:
+        if condition is not f.TRUE:
             self.result.safety.append((self.place, Safety(kind, expr, self.given, condition)))
 
     def load(
-        self, buffer: Buffer, indices: tuple[Term, ...], lane: Term | None, premises: tuple[Term, ...]
+        self, buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None, premises: tuple[Term, ...]
     ) -> tuple[Term, Term]:
         """A load: fresh in every instance if the region may change what it sees."""
         address = self.context.address(buffer, indices, lane)
@@ -189,63 +160,63 @@ class _Walker:
         self.loops = (*self.loops, variable)
         self.result.inner.append(variable)
 
-    def statement(self, stmt: Stmt, place: Path) -> None:
+    def statement(self, stmt: ir.Stmt, place: ir.Path) -> None:
         path, loops, begun = self.context.path, self.loops, len(self.context.path)
         values = self.itself(stmt, place)
-        for k, sub in enumerate(sub_statements(stmt)):
+        for k, sub in enumerate(ir.sub_statements(stmt)):
             entered = len(path)
             self.context.into(stmt, k, values)
-            if isinstance(stmt, For):
+            if isinstance(stmt, ir.For):
                 self.within(self.context.env[stmt.var].value)
             self.statement(sub, (*place, k))
             self.loops = loops
-            if not isinstance(stmt, Seq):
+            if not isinstance(stmt, ir.Seq):
                 del path[entered:]
-        if not isinstance(stmt, (Seq, Assume, Assert)):  # what was assumed stays known to what follows
+        if not isinstance(stmt, (ir.Seq, ir.Assume, ir.Assert)):  # what was assumed stays known to what follows
             del path[begun:]
 
-    def itself(self, stmt: Stmt, place: Path) -> list[Encoded]:
+    def itself(self, stmt: ir.Stmt, place: ir.Path) -> list[Encoded]:
         """Note what a statement evaluates before any sub-statement of it runs; the values of that."""
         self.place = place
         match stmt:
-            case Store():
+            case ir.Store():
                 self.store(stmt)
-            case For():
+            case ir.For():
                 return self.bounds(stmt)
-            case If(condition=c) | While(condition=c):
-                if isinstance(stmt, While):
+            case ir.If(condition=c) | ir.While(condition=c):
+                if isinstance(stmt, ir.While):
                     self.barrier()
                 return [self.evaluate(c, undef="a branch on undef")]
-            case LetStmt(value=value) | Evaluate(value=value):
+            case ir.LetStmt(value=value) | ir.Evaluate(value=value):
                 return [self.evaluate(value, self.context.any_lane(value))]
-            case Allocate(buffer=b) | DeclBuffer(buffer=b):
+            case ir.Allocate(buffer=b) | ir.DeclBuffer(buffer=b):
                 for e in (*b.shape, *b.strides, b.elem_offset):
                     extent = self.evaluate(e, undef="an extent that is undef")
-                    if isinstance(stmt, Allocate) and e in b.shape:
+                    if isinstance(stmt, ir.Allocate) and e in b.shape:
                         self.require("an extent that is not negative", e, f.le(f.integer(0), extent.value))
-            case Assume() | Assert():
+            case ir.Assume() | ir.Assert():
                 self.assumption(stmt)
         return []
 
-    def assumption(self, stmt: Assume | Assert) -> None:
+    def assumption(self, stmt: ir.Assume | ir.Assert) -> None:
         """What is assumed, or asserted, was found true by whatever follows."""
-        if isinstance(stmt, Assert):
+        if isinstance(stmt, ir.Assert):
             self.barrier()
         c = stmt.condition
-        e = self.evaluate(c, claim=isinstance(stmt, Assume), undef="a branch on undef")
-        if isinstance(stmt, Assume):
+        e = self.evaluate(c, claim=isinstance(stmt, ir.Assume), undef="a branch on undef")
+        if isinstance(stmt, ir.Assume):
             self.require("the assumption holds", c, e.value)
         self.result.assumed.append(Safety("it was found true", c, self.given, f.and_(e.value, e.defined)))
         self.context.passed(e)
 
-    def bounds(self, loop: For) -> list[Encoded]:
+    def bounds(self, loop: ir.For) -> list[Encoded]:
         values = [self.evaluate(e, undef="a loop bound that is undef") for e in (loop.min, loop.extent)]
         low, extent = [e.value for e in values]
         last = in_range(f.sub(f.add(low, extent), f.integer(1)), loop.var.dtype)
         self.require("no overflow", loop.extent, f.implies(f.lt(f.integer(0), extent), last))
         return values
 
-    def store(self, stmt: Store) -> None:
+    def store(self, stmt: ir.Store) -> None:
         lane, loops = self.context.any_lane(stmt.value), self.loops
         if lane is not None:
             self.within(lane)
@@ -255,7 +226,7 @@ class _Walker:
             self.result.unknown.append(value.value)
             self.result.held.add(value.value)
         encoder = self.encoder()
-        indices, element_lane, taken = encoder.access(Load(stmt.buffer, stmt.indices, stmt.predicate), lane)
+        indices, element_lane, taken = encoder.access(ir.Load(stmt.buffer, stmt.indices, stmt.predicate), lane)
         self.keep_safety(encoder)
         self.context.path.extend(taken)
         address, given, place = self.context.address(stmt.buffer, indices, element_lane), self.given, self.place

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, final
 
-from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import SKIP, Stmt
+from verified_tir import ir
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import ParameterMap, Question
 
@@ -18,22 +16,22 @@ from verified_tir.kernel.obligation import ParameterMap, Question
 class Rewrite:
     """What a rule computes: the new program and the questions that must be answered first."""
 
-    after: PrimFunc
+    after: ir.PrimFunc
     questions: Iterable[Question]
     maps: tuple[ParameterMap, ...] = ()
-    reassociated: frozenset[Var] = frozenset()
+    reassociated: frozenset[ir.Var] = frozenset()
     """Blocks into which the step sums floats in another order, by licence."""
-    heirs: tuple[tuple[Var, Var], ...] = ()
+    heirs: tuple[tuple[ir.Var, ir.Var], ...] = ()
     """Pairs of a new block and one whose reductions go on in it.  A new block is licensed if all that it stands for
     are."""
-    assumed: Stmt = SKIP
+    assumed: ir.Stmt = ir.SKIP
     """What is assumed of the arguments from now on, in front of both programs."""
 
 
 class Rule(Protocol):
     """A rule is a value that knows how to rewrite one program."""
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         """The new program with its obligations.
 
         :raises Misfit: if the rule does not apply.

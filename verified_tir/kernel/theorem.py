@@ -10,15 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import IRError
+from verified_tir import ir
 from verified_tir.ir.outside import shown
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Allocate, Block
-from verified_tir.ir.visit import nodes_of
-from verified_tir.ir.wellformed import problem
 from verified_tir.kernel import assumed
 from verified_tir.kernel.begin import begin, shape_bounds
 from verified_tir.kernel.context import NOT_EXPANDED
@@ -38,12 +31,12 @@ from verified_tir.semantics.encode import Unencodable
 __all__ = ["Refines", "Rewrite", "Rule", "Step", "apply", "licensed", "reflexive", "without_licence"]
 
 
-def reflexive(func: PrimFunc, *, definite: bool = False) -> Refines:
+def reflexive(func: ir.PrimFunc, *, definite: bool = False) -> Refines:
     """``func ⊑ func``; with ``definite``, the first of a chain of theorems about arguments of definite values.
 
     Such theorems compose: a layout change keeps elements definite, and what it adds is declared.
     """
-    if type(func) is not PrimFunc:
+    if type(func) is not ir.PrimFunc:
         raise TypeError(f"a theorem is about a PrimFunc, not about a {type(func).__name__}")
     return _made(Statement(func, func, bool(definite)))
 
@@ -59,7 +52,7 @@ def apply(rule: Rule, theorem: Refines, prover: Prover) -> Refines | Refusal:
 def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = None) -> Refines | Refusal:
     """:param again: what the rule gave when it was applied to the same program before: names of bound variables are
     taken from there."""
-    place: Path = ()
+    place: ir.Path = ()
     try:
         rule = exact_rule(rule)
         place = getattr(rule, "path", ())
@@ -70,9 +63,9 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
         discharged, failed = discharge(prover, _questions(theorem, new, made))
         if failed is not None:
             return Unproved(*failed, new.after, new.paddings, made.maps, made.reassociated)
-        if made.assumed is not SKIP and contradictory(new.before, prover, Entry()):
+        if made.assumed is not ir.SKIP and contradictory(new.before, prover, Entry()):
             raise Misfit("with this, what is assumed of the arguments contradicts itself: no input is left")
-    except (Unencodable, IRError) as refused:
+    except (Unencodable, ir.IRError) as refused:
         return NoMatch(place, str(refused))
     step = Step(rule, made.after, discharged, replace(made, questions=()))
     lemmas = rule.lemma.proved_by if type(rule) is Refine else ()
@@ -83,8 +76,8 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
 def _check(theorem: Statement, made: Rewrite) -> None:
     """A theorem can be about what a rule computed, as far as no proof is needed: what the rule was given is in scope
     where it stands, for instance."""
-    expanded = all(b.is_label for b in nodes_of(made.after.body, Block))
-    ill_formed = problem(made.after) if expanded else NOT_EXPANDED
+    expanded = all(b.is_label for b in ir.nodes_of(made.after.body, ir.Block))
+    ill_formed = ir.problem(made.after) if expanded else NOT_EXPANDED
     if ill_formed is not None:
         raise Misfit(f"no theorem is about the result: {ill_formed}")
     # Parameters that are only read may coincide, and a written one may not: the new program would have less memories.
@@ -99,14 +92,14 @@ def _check(theorem: Statement, made: Rewrite) -> None:
 
 def _same(made: Rewrite, again: Step) -> Rewrite:
     """What a rule computes, if it computed the same before: with the names that it gave then."""
-    if not structural_equal(made.after, again.after):
+    if not ir.structural_equal(made.after, again.after):
         raise Misfit("the rule does not give the program that it gave before")
     return replace(again.made, questions=made.questions, reassociated=made.reassociated)
 
 
 def _extended(theorem: Statement, made: Rewrite) -> Statement:
     """What the theorem says after a step, but for how that was proved."""
-    assumed = () if made.assumed is SKIP else (made.assumed,)
+    assumed = () if made.assumed is ir.SKIP else (made.assumed,)
     paddings = theorem.paddings
     for m in made.maps:
         paddings = m.declared(paddings)
@@ -117,7 +110,7 @@ def _extended(theorem: Statement, made: Rewrite) -> Statement:
     )  # fmt: skip
 
 
-def _inherited(licences: Mapping[Var, frozenset[Var]], made: Rewrite) -> dict[Var, frozenset[Var]]:
+def _inherited(licences: Mapping[ir.Var, frozenset[ir.Var]], made: Rewrite) -> dict[ir.Var, frozenset[ir.Var]]:
     """The licensed blocks after a step: a new one is if all that it stands for are."""
     found = dict(licences)
     for new in dict.fromkeys(new for new, _ in made.heirs):
@@ -142,7 +135,7 @@ def _questions(theorem: Statement, new: Statement, made: Rewrite) -> Iterator[Qu
 # -- licences to reassociate -------------------------------------------------------------------------------------------
 
 
-def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refines | tuple[int, Refusal]:
+def licensed(theorem: Refines, blocks: frozenset[ir.Var], prover: Prover) -> Refines | tuple[int, Refusal]:
     """The theorem with a licence to sum floats into ``blocks``, of its first program, in any order.
 
     Every step is proved again, whatever the bits of these blocks are.  Gives the number of the first step that needs
@@ -150,8 +143,8 @@ def licensed(theorem: Refines, blocks: frozenset[Var], prover: Prover) -> Refine
     """
     said, prover = statement_of(theorem), exact_prover(prover)
     start = said.start
-    own = {b.data for b in (*start.buffers, *(n.buffer for n in nodes_of(start.body, Allocate)))}
-    if type(blocks) is not frozenset or any(type(b) is not Var for b in blocks) or not blocks <= own:
+    own = {b.data for b in (*start.buffers, *(n.buffer for n in ir.nodes_of(start.body, ir.Allocate)))}
+    if type(blocks) is not frozenset or any(type(b) is not ir.Var for b in blocks) or not blocks <= own:
         raise TypeError("a licence is about blocks of the program that the theorem begins with")
     relied = assumed.of_results(start)
     if relied is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, final
 
-from verified_tir.ir.node import Node
+from verified_tir import ir
 from verified_tir.logic.formula import Term
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Unknown:
 
 Verdict: TypeAlias = Proved | Refuted | Unknown
 
-Claim: TypeAlias = str | tuple[str | Node, ...]
+Claim: TypeAlias = str | tuple[str | ir.Node, ...]
 """A sentence: words, and nodes of the program that are to be shown in their places."""
 
 

@@ -38,7 +38,9 @@ def imports(file: Path) -> set[str]:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             return
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(PACKAGE):
-            found.update({node.module, *(f"{node.module}.{a.name}" for a in node.names)})
+            found.update(f"{node.module}.{a.name}" for a in node.names)
+            if node.module != PACKAGE:  # of the package itself only its modules are imported
+                found.add(node.module)
         if isinstance(node, ast.Import):
             found.update(a.name for a in node.names if a.name.startswith(PACKAGE))
         for child in ast.iter_child_nodes(node):

@@ -13,10 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
 
-from verified_tir.ir import expr as ir
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.floats import bits_of
+from verified_tir import ir
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics import encode_operators as operators
@@ -51,8 +48,8 @@ class Safety:
     condition: Term
 
 
-LoadFunction = Callable[[Buffer, tuple[Term, ...], Term | None, tuple[Term, ...]], tuple[Term, Term]]
-AccessibleFunction = Callable[[Buffer, tuple[Term, ...]], Term]
+LoadFunction = Callable[[ir.Buffer, tuple[Term, ...], Term | None, tuple[Term, ...]], tuple[Term, Term]]
+AccessibleFunction = Callable[[ir.Buffer, tuple[Term, ...]], Term]
 CallFunction = Callable[["Encoder", ir.Call], Encoded]
 PartFunction = Callable[["Encoder", ir.Expr, Term | None], Encoded]
 
@@ -61,7 +58,7 @@ class Unencodable(ValueError):
     """An expression that has no value in the logic: an opaque call, a string, a variable out of scope."""
 
 
-def _no_load(buffer: Buffer, *_: object) -> tuple[Term, Term]:
+def _no_load(buffer: ir.Buffer, *_: object) -> tuple[Term, Term]:
     raise Unencodable(f"{buffer.name} is read where no memory is known")
 
 
@@ -119,7 +116,7 @@ class Encoder:
             case ir.Load():
                 return self._load(expr, lane)
             case ir.FloatImm(type=t, value=x):
-                return Encoded(f.floating(sort_of(t), bits_of(t, x)), f.TRUE, True)
+                return Encoded(f.floating(sort_of(t), ir.bits_of(t, x)), f.TRUE, True)
             case ir.Undef(type=t):
                 return Encoded(fresh("undef", sort_of(t)), f.FALSE, True)
             case ir.Not(a=a):
@@ -179,7 +176,7 @@ class Encoder:
 
     def _call(self, expr: ir.Call, lane: Term | None) -> Encoded:
         op, args, t = expr.op, expr.args, expr.type
-        if not is_pure(op):
+        if not ir.is_pure(op):
             return self.call(self, expr)
         if any(a.dtype.lanes != t.lanes for a in args):
             raise Unencodable(f"{op} of {args[0].dtype.lanes} lanes gives {t.lanes}; the logic knows single lanes")

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import COMPARE_OPS
-from verified_tir.ir.floats import bits_of
+from verified_tir import ir
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 
 
-def sort_of(dtype: DType) -> str:
+def sort_of(dtype: ir.DType) -> str:
     """The sort of one lane of ``dtype``."""
     if dtype.is_float:
         return "BF16" if dtype.code == "bfloat" else f"F{dtype.bits}"
     return f.BOOL if dtype.is_bool else f.INT
 
 
-def in_range(value: Term, dtype: DType) -> Term:
+def in_range(value: Term, dtype: ir.DType) -> Term:
     """Whether an integer term fits the type."""
     return f.and_(f.le(f.integer(dtype.min_value), value), f.le(value, f.integer(dtype.max_value)))
 
@@ -36,9 +34,9 @@ def power_of_two(exponent: Term, bits: int) -> Term:
     return result
 
 
-def _number(dtype: DType, value: int) -> Term:
+def _number(dtype: ir.DType, value: int) -> Term:
     """A small number as a constant of a type."""
-    return f.floating(sort_of(dtype), bits_of(dtype, value)) if dtype.is_float else f.integer(value)
+    return f.floating(sort_of(dtype), ir.bits_of(dtype, value)) if dtype.is_float else f.integer(value)
 
 
 _BITS: Final = {"bitand": "bvand", "bitor": "bvor", "bitxor": "bvxor"}
@@ -49,12 +47,12 @@ _INTEGERS: Final[dict[str, Callable[[Term, Term], Term]]] = {
 }  # fmt: skip
 
 
-def encode_binary(op: str, operand: DType, a: Term, b: Term) -> Term:
+def encode_binary(op: str, operand: ir.DType, a: Term, b: Term) -> Term:
     """An operator on two lanes of type ``operand``, of integers without a bound where it does not combine bits.
 
     ``min`` and ``max`` are selects on ``<`` and ``>``.
     """
-    if op in COMPARE_OPS:
+    if op in ir.COMPARE_OPS:
         return _compare(op, operand, a, b)
     if op in ("min", "max"):
         return f.ite(_compare("lt" if op == "min" else "gt", operand, a, b), a, b)
@@ -70,7 +68,7 @@ def encode_binary(op: str, operand: DType, a: Term, b: Term) -> Term:
     return _INTEGERS[op](a, b)
 
 
-def _compare(op: str, operand: DType, a: Term, b: Term) -> Term:
+def _compare(op: str, operand: ir.DType, a: Term, b: Term) -> Term:
     """A comparison of two lanes of type ``operand``; with a NaN all but ``ne`` are false."""
     if op == "ne":
         return f.not_(_compare("eq", operand, a, b))
@@ -89,7 +87,7 @@ def _is_finite(a: Term) -> Term:
     return f.not_(f.or_(f.fp("fp.isNaN", f.BOOL, a), f.fp("fp.isInfinite", f.BOOL, a)))
 
 
-def encode_cast(source: DType, target: DType, value: Term) -> tuple[Term, Term]:
+def encode_cast(source: ir.DType, target: ir.DType, value: Term) -> tuple[Term, Term]:
     """Value and definedness of one lane cast from ``source`` to ``target``."""
     if source is target:
         return value, f.TRUE
@@ -109,7 +107,7 @@ _ROUNDING: Final = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": 
 _TESTS: Final = {"isnan": "fp.isNaN", "isinf": "fp.isInfinite"}
 
 
-def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) -> tuple[Term, Term]:
+def encode_call(op: str, result: ir.DType, types: list[ir.DType], args: list[Term]) -> tuple[Term, Term]:
     """Value and definedness of one lane of a pure call.
 
     The call must be pure (the encoder has asked): one that is not known here is a function of its arguments.
@@ -138,7 +136,7 @@ def encode_call(op: str, result: DType, types: list[DType], args: list[Term]) ->
     return f.app(f"{op}.{names}", tuple(args), sort), f.TRUE
 
 
-def _bit_count(op: str, dtype: DType, a: Term) -> Term:
+def _bit_count(op: str, dtype: ir.DType, a: Term) -> Term:
     """How many bits are ones (``popcount``), or stand before the first one (``clz``)."""
     raw, result = f.wrap(a, dtype.bits, signed=False), f.ZERO
     for k in range(dtype.bits):
@@ -148,7 +146,7 @@ def _bit_count(op: str, dtype: DType, a: Term) -> Term:
     return result
 
 
-def _reinterpret(source: DType, target: DType, a: Term) -> tuple[Term, Term]:
+def _reinterpret(source: ir.DType, target: ir.DType, a: Term) -> tuple[Term, Term]:
     """The same bits at another type; a NaN has no particular bits."""
     if source is target:
         return a, f.TRUE

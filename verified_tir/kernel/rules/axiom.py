@@ -21,10 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import FALSE
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Assume, Block, For, If, LetStmt, Seq, Stmt, seq
-from verified_tir.ir.visit import nodes_of, refresh_binders
+from verified_tir import ir
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
@@ -44,25 +41,25 @@ class Axiom:
     :param stmt: ``T.assume`` under loops, conditions and lets, about the parameters of the program as it was written.
     """
 
-    stmt: Stmt
+    stmt: ir.Stmt
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         raise Misfit("an assumption about the arguments is made of both programs: it is a step of its own")
 
     def rewrite_both(self, theorem: Statement) -> Rewrite:
         """Both programs with the assumption in front; that of ``before`` stands behind the earlier ones."""
         if opaque_calls(self.stmt):
             raise Misfit("an assumption about the arguments cannot make an opaque call")
-        for n in nodes_of(self.stmt, Stmt):
-            if not isinstance(n, (Assume, If, Seq, LetStmt, For, Block)):
+        for n in ir.nodes_of(self.stmt, ir.Stmt):
+            if not isinstance(n, (ir.Assume, ir.If, ir.Seq, ir.LetStmt, ir.For, ir.Block)):
                 raise Misfit(f"an assumption about the arguments has no {type(n).__name__}")
-        (written, _), (moved, _) = refresh_binders(self.stmt), refresh_binders(self.stmt)
+        (written, _), (moved, _) = ir.refresh_binders(self.stmt), ir.refresh_binders(self.stmt)
         for m in theorem.relation:
-            layout = LayoutMap(m.inputs, m.outputs, m.inverse_inputs, m.inverse, m.after.shape, FALSE)
+            layout = LayoutMap(m.inputs, m.outputs, m.inverse_inputs, m.inverse, m.after.shape, ir.FALSE)
             moved = layout.move(moved, m.before, m.after)
         context = begin(theorem.start, Entry(definite=True))
-        context.execute(seq(*theorem.assumed))
-        run = instance(context, written, with_safety=True)
+        context.execute(ir.seq(*theorem.assumed))
+        run = instance(context, written)
         owed = [s for _, s in run.safety if s.kind != "the assumption holds"]
-        after = theorem.after.with_body(seq(moved, theorem.after.body))
+        after = theorem.after.with_body(ir.seq(moved, theorem.after.body))
         return Rewrite(after, safe_questions(run.context, owed, (), ()), assumed=written)

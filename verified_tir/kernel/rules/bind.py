@@ -17,11 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Expr, Undef, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import LetStmt, Store
-from verified_tir.ir.visit import mentions, nodes_of, rewrite, substitute
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
@@ -40,23 +36,23 @@ class Bind:
     :param replace: without it no occurrence is replaced: ``rewrite`` may do that one by one, each with its obligation.
     """
 
-    path: Path
-    var: Var
-    value: Expr
+    path: ir.Path
+    var: ir.Var
+    value: ir.Expr
     replace: bool = True
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        target = at(before.body, self.path)
-        if nodes_of(self.value, Undef):
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        target = ir.at(before.body, self.path)
+        if ir.nodes_of(self.value, ir.Undef):
             raise Misfit("undef takes no name: each evaluation is a fresh one, and assumptions ask for it")
-        body = rewrite(target, lambda n: self.var if n is self.value else None) if self.replace else target
-        let = LetStmt(self.var, self.value, body)
+        body = ir.rewrite(target, lambda n: self.var if n is self.value else None) if self.replace else target
+        let = ir.LetStmt(self.var, self.value, body)
         _check_same_throughout(let)
         context = context_at(before, self.path, entry)
         safety: list[Safety] = []
         context.encoder(safety).encode(self.value, context.any_lane(self.value))
         given = tuple(known_of(context, target))
-        after = before.with_body(put(before.body, self.path, let))
+        after = before.with_body(ir.put(before.body, self.path, let))
         return Rewrite(after, safe_questions(context, safety, given, self.path))
 
 
@@ -65,20 +61,22 @@ class Bind:
 class Inline:
     """``let x = e in S`` ⟶ ``S[x := e]``.  Owes nothing beyond: S writes nothing that e reads, or writes last."""
 
-    path: Path
+    path: ir.Path
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        let = at(before.body, self.path)
-        if not isinstance(let, LetStmt):
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        let = ir.at(before.body, self.path)
+        if not isinstance(let, ir.LetStmt):
             raise Misfit("not a let")
         _check_same_throughout(let)
-        return Rewrite(before.with_body(put(before.body, self.path, substitute(let.body, {let.var: let.value}))), ())
+        return Rewrite(
+            before.with_body(ir.put(before.body, self.path, ir.substitute(let.body, {let.var: let.value}))), ()
+        )
 
 
-def _check_same_throughout(let: LetStmt) -> None:
+def _check_same_throughout(let: ir.LetStmt) -> None:
     """What is bound has one value wherever its name is used."""
     if opaque_calls(let.value):
         raise Misfit("an opaque call is evaluated where it stands, and once")
-    writes_last = isinstance(let.body, Store) and not opaque_calls(let.body)
-    if mentions(let.body, frozenset((let.var,))) and not writes_last and changes(let.body, (let.value,)):
+    writes_last = isinstance(let.body, ir.Store) and not opaque_calls(let.body)
+    if ir.mentions(let.body, frozenset((let.var,))) and not writes_last and changes(let.body, (let.value,)):
         raise Misfit("the statement writes what the value reads")

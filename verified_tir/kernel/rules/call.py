@@ -29,13 +29,7 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Call, Expr, IntImm, LetExpr, Load, Undef, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Assert, Assume, DeclBuffer
-from verified_tir.ir.visit import walk
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at, shape_bounds
 from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.context import Context
@@ -58,16 +52,16 @@ from verified_tir.semantics.encode import Encoded, fresh
 class Refine:
     """The statement at ``path`` is ``lemma.before`` on the arguments; it becomes ``lemma.after`` on them."""
 
-    path: Path
+    path: ir.Path
     lemma: Refines
     arguments: Arguments
 
-    def parameters_of(self, blocks: frozenset[Var]) -> frozenset[Var]:
+    def parameters_of(self, blocks: frozenset[ir.Var]) -> frozenset[ir.Var]:
         """The blocks of the lemma's own parameters for which some of ``blocks`` are passed."""
         pairs = zip(self.lemma.before.buffers, self.arguments.buffers, strict=True)
         return frozenset(p.data for p, a in pairs if a.data in blocks)
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         lemma, func = self.lemma, self.lemma.before
         programs = (func, *(step.after for step in lemma.derivation))
         if lemma.definite or lemma.relation or lemma.reassociated:
@@ -91,23 +85,25 @@ class Implement:
     :param given: values for the implementation's own scalars and symbols; its buffers are the description's.
     """
 
-    path: Path
-    description: PrimFunc
-    implementation: PrimFunc
+    path: ir.Path
+    description: ir.PrimFunc
+    implementation: ir.PrimFunc
     arguments: Arguments
-    given: tuple[tuple[Var, Expr], ...]
+    given: tuple[tuple[ir.Var, ir.Expr], ...]
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         old, new = self.description, self.implementation
         given = Arguments(self.arguments.buffers, self.given)
         if not opaque_calls(new.body):
             raise Misfit(f"{new.name} makes no opaque call: that it does what {old.name} does can be proved")
-        if any(isinstance(n, (Assume, Assert)) for n in walk(new.body)):
+        if any(isinstance(n, (ir.Assume, ir.Assert)) for n in ir.walk(new.body)):
             raise Misfit(f"{new.name} assumes something; what a call needs stands in {old.name}")
         return _called(before, entry, self.path, ((old,), self.arguments), ((new,), given))
 
 
-def _called(before: PrimFunc, entry: Entry, path: Path, *calls: tuple[tuple[PrimFunc, ...], Arguments]) -> Rewrite:
+def _called(
+    before: ir.PrimFunc, entry: Entry, path: ir.Path, *calls: tuple[tuple[ir.PrimFunc, ...], Arguments]
+) -> Rewrite:
     """The statement at ``path`` is the first function on its arguments; it becomes the last one on its own.
 
     :param calls: functions that do the same on their arguments, each with those that refine it.  The first ones do no
@@ -119,10 +115,10 @@ def _called(before: PrimFunc, entry: Entry, path: Path, *calls: tuple[tuple[Prim
     for g in (described, *others):
         if may_not_pass(g.body):
             raise Misfit(f"{g.name} makes an opaque call or may not run to its end (an assertion or a while loop)")
-    if not structural_equal(bare(at(before.body, path)), bare(instantiate(described, passed))):
+    if not ir.structural_equal(bare(ir.at(before.body, path)), bare(instantiate(described, passed))):
         raise Misfit(f"the statement is not {described.name} on the arguments")
     (*_, made), given = calls[-1]
-    after = before.with_body(put(before.body, path, instantiate(made, given)))
+    after = before.with_body(ir.put(before.body, path, instantiate(made, given)))
     context = context_at(before, path, entry)
     return Rewrite(after, (q for call in calls for q in _fits(context, *call, path)))
 
@@ -132,7 +128,9 @@ def _called(before: PrimFunc, entry: Entry, path: Path, *calls: tuple[tuple[Prim
 # for granted (``kernel.begin``): what its programs do is then what its theorems say.
 
 
-def _fits(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments, path: Path) -> Iterator[Question]:
+def _fits(
+    context: Context, programs: tuple[ir.PrimFunc, ...], arguments: Arguments, path: ir.Path
+) -> Iterator[Question]:
     """The arguments are such as a function and what refines it (``programs``) may be called with.
 
     :raises Misfit: if they are not, as far as no proof is needed.
@@ -165,9 +163,9 @@ def _fits(context: Context, programs: tuple[PrimFunc, ...], arguments: Arguments
             yield Question("call", claim, context, (inside, also), apart, path)
 
 
-def _constant(context: Context, func: PrimFunc, v: Var, e: Expr) -> Encoded:
+def _constant(context: Context, func: ir.PrimFunc, v: ir.Var, e: ir.Expr) -> Encoded:
     """What is passed for a scalar or a symbol: a value that is the same wherever the function's body mentions it."""
-    if any(isinstance(n, (Load, Call, Undef, LetExpr)) for n in walk(e)):
+    if any(isinstance(n, (ir.Load, ir.Call, ir.Undef, ir.LetExpr)) for n in ir.walk(e)):
         raise Misfit(f"{v.name} of {func.name} would be computed from memory; bind it by a let first")
     value = context.encoder().encode(e)
     if value.data and not v.dtype.is_float:
@@ -175,26 +173,28 @@ def _constant(context: Context, func: PrimFunc, v: Var, e: Expr) -> Encoded:
     return value
 
 
-def _written(programs: tuple[PrimFunc, ...], parameter: Buffer) -> bool:
+def _written(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
     return any(parameter.data in written_blocks(g.body) or opaque_calls(g.body) for g in programs)
 
 
-def _pointed(programs: tuple[PrimFunc, ...], parameter: Buffer) -> bool:
+def _pointed(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
     """Whether a program sees the parameter's block other than through the parameter, whose strides and offset would
     then be seen; unless it is told all of them."""
-    nodes = [n for g in programs for n in walk(g.body)]
-    if any(isinstance(n, DeclBuffer) and n.buffer.data is parameter.data for n in nodes):
+    nodes = [n for g in programs for n in ir.walk(g.body)]
+    if any(isinstance(n, ir.DeclBuffer) and n.buffer.data is parameter.data for n in nodes):
         return True
-    told = len(parameter.strides) == len(parameter.shape) and not isinstance(parameter.elem_offset, IntImm)
-    return not told and any(isinstance(n, Call) and parameter.data in n.args for n in nodes)
+    told = len(parameter.strides) == len(parameter.shape) and not isinstance(parameter.elem_offset, ir.IntImm)
+    return not told and any(isinstance(n, ir.Call) and parameter.data in n.args for n in nodes)
 
 
-def _whole(buffer: Buffer) -> bool:
+def _whole(buffer: ir.Buffer) -> bool:
     """Whether a buffer's elements are laid out from the start of its block, one after the other."""
-    return not buffer.strides and isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
+    return not buffer.strides and isinstance(buffer.elem_offset, ir.IntImm) and buffer.elem_offset.value == 0
 
 
-def _same_layout(context: Context, there: Context, p: Buffer, a: Buffer, opaque: bool) -> Iterator[tuple[str, Term]]:
+def _same_layout(
+    context: Context, there: Context, p: ir.Buffer, a: ir.Buffer, opaque: bool
+) -> Iterator[tuple[str, Term]]:
     """The argument has the shape of the parameter, which is that of an array; and the strides and the offset, if the
     parameter declares any.  An opaque call sees the strides, declared or not.
 
@@ -206,7 +206,7 @@ def _same_layout(context: Context, there: Context, p: Buffer, a: Buffer, opaque:
     for bound in shape_bounds(there, p):
         yield "it is no larger than an array", bound
     first, other = mine.value(a.elem_offset), theirs.value(p.elem_offset)
-    if not isinstance(p.elem_offset, IntImm):
+    if not isinstance(p.elem_offset, ir.IntImm):
         yield "it starts where the parameter does", f.eq(first, other)
     if p.strides or (a.strides and opaque):
         x, inside = _any_element(context, a)
@@ -214,7 +214,7 @@ def _same_layout(context: Context, there: Context, p: Buffer, a: Buffer, opaque:
         yield "its strides are the parameter's", f.implies(inside, apart)
 
 
-def _any_element(context: Context, buffer: Buffer) -> tuple[tuple[Term, ...], Term]:
+def _any_element(context: Context, buffer: ir.Buffer) -> tuple[tuple[Term, ...], Term]:
     """The indices of an arbitrary element, and that they lie in the shape."""
     x = tuple(fresh("x", f.INT) for _ in buffer.shape)
     return x, in_box(context, x, buffer.shape)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from verified_tir.ir.expr import Expr, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Seq, Stmt, seq
-from verified_tir.ir.visit import mentions
+from verified_tir import ir
 from verified_tir.kernel.access import BARRIER, Access, conflicts, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, read_blocks, written_blocks
@@ -18,28 +14,28 @@ from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Safety
 
 
-def following(root: Stmt, path: Path, count: int) -> tuple[Stmt, ...]:
+def following(root: ir.Stmt, path: ir.Path, count: int) -> tuple[ir.Stmt, ...]:
     """The next ``count`` statements of the sequence in which ``path`` stands."""
     if count <= 0:
         return ()
-    parent = at(root, path[:-1])
-    if not path or not isinstance(parent, Seq) or path[-1] + count >= len(parent.stmts):
+    parent = ir.at(root, path[:-1])
+    if not path or not isinstance(parent, ir.Seq) or path[-1] + count >= len(parent.stmts):
         raise Misfit(f"there are no {count} statements after this one")
     return parent.stmts[path[-1] + 1 : path[-1] + 1 + count]
 
 
-def together(root: Stmt, path: Path, count: int) -> Stmt:
+def together(root: ir.Stmt, path: ir.Path, count: int) -> ir.Stmt:
     """The statement at ``path`` and those after it, ``count`` in all, as one."""
-    return seq(at(root, path), *following(root, path, count - 1))
+    return ir.seq(ir.at(root, path), *following(root, path, count - 1))
 
 
-def replaced(root: Stmt, path: Path, count: int, new: Stmt) -> Stmt:
+def replaced(root: ir.Stmt, path: ir.Path, count: int, new: ir.Stmt) -> ir.Stmt:
     """``root`` with ``new`` in place of the statement at ``path``, and of those after it: ``count`` in all."""
-    around = at(root, path[:-1])
-    if count <= 1 or not isinstance(around, Seq):
-        return put(root, path, new)
-    stmts = seq(*around.stmts[: path[-1]], new, *around.stmts[path[-1] + count :])
-    return put(root, path[:-1], stmts)
+    around = ir.at(root, path[:-1])
+    if count <= 1 or not isinstance(around, ir.Seq):
+        return ir.put(root, path, new)
+    stmts = ir.seq(*around.stmts[: path[-1]], new, *around.stmts[path[-1] + count :])
+    return ir.put(root, path[:-1], stmts)
 
 
 def never_meet(
@@ -48,7 +44,7 @@ def never_meet(
     second: Iterable[Access],
     given: tuple[Term, ...],
     why: str,
-    path: Path,
+    path: ir.Path,
 ) -> Iterator[Question]:
     """One question for each pair of accesses that might touch one element; what nothing moves past asks for itself."""
     first, second = list(first), list(second)
@@ -69,7 +65,7 @@ def _verb(a: Access) -> str:
 
 
 def safe_questions(
-    context: Context, safety: Iterable[Safety], given: tuple[Term, ...], path: Path, where: str = "after"
+    context: Context, safety: Iterable[Safety], given: tuple[Term, ...], path: ir.Path, where: str = "after"
 ) -> Iterator[Question]:
     """One question for each safety condition of newly evaluated expressions."""
     for s in safety:
@@ -78,7 +74,7 @@ def safe_questions(
 
 
 def evaluated_safely(
-    context: Context, exprs: Iterable[Expr], given: tuple[Term, ...], path: Path
+    context: Context, exprs: Iterable[ir.Expr], given: tuple[Term, ...], path: ir.Path
 ) -> Iterator[Question]:
     """Evaluating the expressions here is safe, and gives defined values."""
     for e in exprs:
@@ -89,12 +85,12 @@ def evaluated_safely(
             yield Question("safety", (e, " is defined"), context, given, encoded.defined, path, "after")
 
 
-def occurs(func: PrimFunc, *variables: Var) -> bool:
+def occurs(func: ir.PrimFunc, *variables: ir.Var) -> bool:
     """Whether one of the variables occurs in a function at all, free or bound: each is bound once."""
-    return mentions(func, frozenset(variables))
+    return ir.mentions(func, frozenset(variables))
 
 
-def changes(stmt: Stmt, exprs: Iterable[Expr]) -> bool:
+def changes(stmt: ir.Stmt, exprs: Iterable[ir.Expr]) -> bool:
     """Whether the statement may write a block that the expressions read, or one of them has an effect itself.
 
     An opaque call in an expression is evaluated as often as before and in the same order, or the step is refused.

@@ -27,9 +27,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, final
 
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Entry
@@ -48,27 +46,27 @@ class Couple:
     :param live: which elements have a place: all, or those that are touched.
     """
 
-    path: Path
+    path: ir.Path
     layout: LayoutMap
     live: Literal["all", "touched"] = "all"
     separators: tuple[int, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        allocation = at(before.body, self.path)
-        if not isinstance(allocation, Allocate):
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        allocation = ir.at(before.body, self.path)
+        if not isinstance(allocation, ir.Allocate):
             raise Misfit("no buffer is allocated here")
         context, old = context_at(before, self.path, entry), allocation.buffer
         new = self.layout.successor(old, context, self.separators)
-        allocated = Allocate(new, self.layout.move(allocation.body, old, new), allocation.annotations)
+        allocated = ir.Allocate(new, self.layout.move(allocation.body, old, new), allocation.annotations)
         questions = chain(
             extents_safe(context, new, self.path),
             self._live(context, allocation),
             masked_lanes_safe(context, allocated, new, self.path),
         )
-        after = before.with_body(put(before.body, self.path, allocated))
+        after = before.with_body(ir.put(before.body, self.path, allocated))
         return Rewrite(after, questions, heirs=((new.data, old.data),))
 
-    def _live(self, context: Context, allocation: Allocate) -> Iterator[Question]:
+    def _live(self, context: Context, allocation: ir.Allocate) -> Iterator[Question]:
         """Every live element has a place of its own."""
         old = allocation.buffer
         if self.live == "all":

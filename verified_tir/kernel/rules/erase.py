@@ -29,11 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
-from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import SKIP, Allocate, For, Seq, Stmt, While
-from verified_tir.ir.visit import nodes_of
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
@@ -57,12 +53,12 @@ class Erase:
     :param outdated: what it stores is overwritten before it is read, as long as its blocks live.
     """
 
-    path: Path
+    path: ir.Path
     killer: int = 0
     outdated: bool = False
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        target = at(before.body, self.path)
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        target = ir.at(before.body, self.path)
         if may_not_pass(target):
             raise Misfit("an opaque call, an assert or a while loop cannot be erased")
         context = context_at(before, self.path, entry)
@@ -75,16 +71,18 @@ class Erase:
             questions = self._dead(context, target, later, unread)
         else:
             questions = self._no_op(context, target, unread)
-        return Rewrite(before.with_body(put(before.body, self.path, SKIP)), questions)
+        return Rewrite(before.with_body(ir.put(before.body, self.path, ir.SKIP)), questions)
 
-    def _no_op(self, context: Context, target: Stmt, unread: set[Var]) -> Iterator[Question]:
+    def _no_op(self, context: Context, target: ir.Stmt, unread: set[ir.Var]) -> Iterator[Question]:
         run = instance(context, target, written=())
         for a in stores_seen(run, unread):
             old, new, same = unchanged(context, a)
             claim = f"the erased store to {a.buffer.name} wrote the bits that were there already"
             yield Question("no-op", claim, run.context, (*a.given, new), f.and_(old, same), (*self.path, *a.place))
 
-    def _dead(self, context: Context, target: Stmt, later: tuple[Stmt, ...], unread: set[Var]) -> Iterator[Question]:
+    def _dead(
+        self, context: Context, target: ir.Stmt, later: tuple[ir.Stmt, ...], unread: set[ir.Var]
+    ) -> Iterator[Question]:
         """Every store is dead.  Its address may depend on what S wrote before, so loads of that are fresh."""
         run = instance(context, target)
         stores = [replace(a, given=(*a.given, a.value.defined)) for a in stores_seen(run, unread)]
@@ -92,20 +90,20 @@ class Erase:
         after.execute(target)
         yield from dead(after, stores, later, self.path, "before", outlived=not self.outdated)
 
-    def _while_alive(self, body: Stmt, target: Stmt) -> tuple[Stmt, ...]:
+    def _while_alive(self, body: ir.Stmt, target: ir.Stmt) -> tuple[ir.Stmt, ...]:
         """What runs after the statement while a block to which it stores is alive, in order."""
-        blocks = written_blocks(target) - {s.buffer.data for s in nodes_of(target, Allocate)}
-        later, path = list[Stmt](), self.path
+        blocks = written_blocks(target) - {s.buffer.data for s in ir.nodes_of(target, ir.Allocate)}
+        later, path = list[ir.Stmt](), self.path
         while blocks:
             if not path:
                 raise Misfit(f"{min(v.name for v in blocks)} outlives the function, so what is stored there is seen")
             path, step = path[:-1], path[-1]
-            match at(body, path):
-                case For() | While():
+            match ir.at(body, path):
+                case ir.For() | ir.While():
                     raise Misfit("a loop stands between an allocation and this; sink the allocation first")
-                case Seq(stmts=stmts):
+                case ir.Seq(stmts=stmts):
                     later += stmts[step + 1 :]
-                case Allocate(buffer=b):
+                case ir.Allocate(buffer=b):
                     blocks.discard(b.data)
         if opaque_calls(*later):
             raise Misfit("an opaque call comes later, which may read everything")

@@ -23,11 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, final
 
-from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import DeclBuffer, Stmt, Store, seq
-from verified_tir.ir.visit import refresh_binders, walk
+from verified_tir import ir
 from verified_tir.kernel.access import Access, Instance
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -52,31 +48,31 @@ class Insert:
         stores; 0 if none is named.
     """
 
-    path: Path
-    stmt: Stmt
+    path: ir.Path
+    stmt: ir.Stmt
     where: Literal["before", "after"] = "before"
     killer: int = 0
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        target, added = at(before.body, self.path), refresh_binders(self.stmt)[0]
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        target, added = ir.at(before.body, self.path), ir.refresh_binders(self.stmt)[0]
         if may_not_pass(added):
             raise Misfit("an opaque call, an assert or a while loop cannot be inserted")
         context = context_at(before, self.path, entry)
         if self.where == "before":
-            new = seq(added, target)
+            new = ir.seq(added, target)
             later = (target, *following(before.body, self.path, self.killer - 1))[: self.killer]
         else:
             context.execute(target)
-            new = seq(target, added)
+            new = ir.seq(target, added)
             later = following(before.body, self.path, self.killer)
         _check_views(context, added)
-        after = before.with_body(put(before.body, self.path, new))
+        after = before.with_body(ir.put(before.body, self.path, new))
         return Rewrite(after, self._questions(context, added, later, unread_blocks(before) - read_blocks(added)))
 
     def _questions(
-        self, context: Context, added: Stmt, later: tuple[Stmt, ...], unread: set[Var]
+        self, context: Context, added: ir.Stmt, later: tuple[ir.Stmt, ...], unread: set[ir.Var]
     ) -> Iterator[Question]:
-        run = instance(context, added, written=None if later else (), with_safety=True)
+        run = instance(context, added, written=None if later else ())
         for place, safety in run.safety:
             yield from safe_questions(run.context, (safety,), (), (*self.path, *place))
         for a in stores_seen(run, unread):
@@ -87,7 +83,7 @@ class Insert:
             yield Question("no-op", claim, run.context, (*a.given, old), goal, place, "after", tuple(otherwise))
 
 
-def stores_seen(run: Instance, unread: set[Var]) -> list[Access]:
+def stores_seen(run: Instance, unread: set[ir.Var]) -> list[Access]:
     """The stores of a run to what exists outside of it, but for blocks that nobody reads."""
     return [a for a in run.outer() if a.write and a.buffer.data not in unread]
 
@@ -100,14 +96,14 @@ def unchanged(context: Context, a: Access) -> tuple[Term, Term, Term]:
     return old.defined, a.value.defined, adds_nothing(new, old.value) if licensed else f.eq(new, old.value)
 
 
-def _check_views(context: Context, stmt: Stmt) -> None:
+def _check_views(context: Context, stmt: ir.Stmt) -> None:
     """A statement's views are understood.
 
     A view that appears would be known by other addresses than the block's other views are.  A block seen at several
     types may hold at one of them what is undefined at another: that place is not free to be stored to.
     """
-    for n in walk(stmt):
-        if isinstance(n, DeclBuffer):
+    for n in ir.walk(stmt):
+        if isinstance(n, ir.DeclBuffer):
             raise Misfit(f"{n.buffer.name} is another view of a block; none can be inserted")
-        if isinstance(n, Store) and context.several_types(n.buffer.data):
+        if isinstance(n, ir.Store) and context.several_types(n.buffer.data):
             raise Misfit(f"{n.buffer.name} is stored to, whose block has views of several types")

@@ -19,11 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Expr, IntImm
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import For, If, Store
-from verified_tir.ir.visit import refresh_binders
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
@@ -45,44 +41,44 @@ class Lanes:
     :param predicate: the conjunction of the conditions, lane by lane; ``None`` if there are none.
     """
 
-    path: Path
-    indices: tuple[Expr, ...]
-    value: Expr
-    predicate: Expr | None = None
+    path: ir.Path
+    indices: tuple[ir.Expr, ...]
+    value: ir.Expr
+    predicate: ir.Expr | None = None
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        loop = at(before.body, self.path)
-        if not isinstance(loop, For) or not isinstance(loop.extent, IntImm) or loop.extent.value < 2:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        loop = ir.at(before.body, self.path)
+        if not isinstance(loop, ir.For) or not isinstance(loop.extent, ir.IntImm) or loop.extent.value < 2:
             raise Misfit("no loop of a constant extent of at least 2")
         store = _only_store(loop)
         if store.value.dtype is not store.buffer.dtype:
             raise Misfit(f"the loop over {loop.var.name} holds a vector store already")
-        new = Store(store.buffer, self.value, self.indices, self.predicate)
+        new = ir.Store(store.buffer, self.value, self.indices, self.predicate)
         if new.value.dtype.lanes != loop.extent.value * new.buffer.dtype.lanes:
             raise Misfit(f"the last index needs {loop.extent.value} lanes")
         if opaque_calls(loop, new):
             raise Misfit("an opaque call stays in its place")
         context = context_at(before, self.path, entry)
-        after = before.with_body(put(before.body, self.path, refresh_binders(new)[0]))
+        after = before.with_body(ir.put(before.body, self.path, ir.refresh_binders(new)[0]))
         return Rewrite(after, _questions(context, loop, new, self.path))
 
 
-def _only_store(loop: For) -> Store:
+def _only_store(loop: ir.For) -> ir.Store:
     """The only store of a loop, which may stand under conditions."""
     body = loop.body
-    while isinstance(body, If) and body.else_body is None:
+    while isinstance(body, ir.If) and body.else_body is None:
         body = body.then_body
-    if not isinstance(body, Store):
+    if not isinstance(body, ir.Store):
         raise Misfit(f"the body of the loop over {loop.var.name} is not one store: distribute it first, without labels")
     return body
 
 
-def _questions(context: Context, loop: For, new: Store, path: Path) -> Iterator[Question]:
+def _questions(context: Context, loop: ir.For, new: ir.Store, path: ir.Path) -> Iterator[Question]:
     yield from _reads_before_writes(context, loop, path)
     name, var = new.buffer.name, loop.var.name
     k, low = context.bind_loop(loop), context.encoder().value(loop.min)
-    iteration = instance(context, loop.body, with_safety=True, written=())
-    vector = instance(context, new, with_safety=True, written=())
+    iteration = instance(context, loop.body, written=())
+    vector = instance(context, new, written=())
     (was,), (now,) = ([a for a in run.accesses if a.write] for run in (iteration, vector))
     # A lane of the vector store, and the iteration and the lane of its element that it stands for.
     (lane,), width = now.inner, f.integer(new.buffer.dtype.lanes)
@@ -102,7 +98,7 @@ def _questions(context: Context, loop: For, new: Store, path: Path) -> Iterator[
     yield Question("lanes", claim, context, (*given, stores, was.written.defined), same, path)
 
 
-def _reads_before_writes(context: Context, loop: For, path: Path) -> Iterator[Question]:
+def _reads_before_writes(context: Context, loop: ir.For, path: ir.Path) -> Iterator[Question]:
     """No iteration writes what a later one reads."""
     first, second = context.bind_loop(loop), context.bind_loop(loop)
     runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]

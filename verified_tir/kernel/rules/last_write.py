@@ -21,12 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from verified_tir.ir.dtype import BOOL
-from verified_tir.ir.expr import Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import SKIP, Allocate, Assert, For, If, Seq, Stmt, While
-from verified_tir.ir.visit import walk
+from verified_tir import ir
 from verified_tir.kernel.access import Access, conflicts, equal, overlap
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, opaque_calls, read_blocks, written_blocks
@@ -39,21 +34,21 @@ from verified_tir.semantics.encode import fresh
 
 # -- last writes -------------------------------------------------------------------------------------------------------
 
-Ran: TypeAlias = tuple[Context, Stmt]
+Ran: TypeAlias = tuple[Context, ir.Stmt]
 """A statement that ran, and what is known where it began."""
 
 
-def earlier_iterations(context: Context, loop: For, now: Term) -> Ran:
+def earlier_iterations(context: Context, loop: ir.For, now: Term) -> Ran:
     """The iterations of a loop before ``now``: a loop with fewer of them; ``context`` is where the loop begins."""
     low = context.encoder().value(loop.min)
-    first, count = Var.fresh("first", loop.var.dtype), Var.fresh("count", loop.var.dtype)
-    return context.bound([first, count], [low, f.sub(now, low)]), For(loop.var, first, count, loop.body)
+    first, count = ir.Var.fresh("first", loop.var.dtype), ir.Var.fresh("count", loop.var.dtype)
+    return context.bound([first, count], [low, f.sub(now, low)]), ir.For(loop.var, first, count, loop.body)
 
 
-def perhaps(context: Context, stmt: Stmt) -> Ran:
+def perhaps(context: Context, stmt: ir.Stmt) -> Ran:
     """A statement that may have run, or not."""
-    condition = Var.fresh("repeated", BOOL)
-    return context.bound([condition], [fresh("repeated", f.BOOL)]), If(condition, stmt, SKIP)
+    condition = ir.Var.fresh("repeated", ir.BOOL)
+    return context.bound([condition], [fresh("repeated", f.BOOL)]), ir.If(condition, stmt, ir.SKIP)
 
 
 def overwrites(ran: Iterable[Ran], a: Access) -> Term:
@@ -72,8 +67,12 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
 
 
 def moments(
-    context: Context, stmt: Stmt, wanted: Callable[[Path, Stmt], bool], ran: tuple[Ran, ...] = (), place: Path = ()
-) -> Iterator[tuple[Path, Stmt, Context, tuple[Ran, ...]]]:
+    context: Context,
+    stmt: ir.Stmt,
+    wanted: Callable[[ir.Path, ir.Stmt], bool],
+    ran: tuple[Ran, ...] = (),
+    place: ir.Path = (),
+) -> Iterator[tuple[ir.Path, ir.Stmt, Context, tuple[Ran, ...]]]:
     """The statements in ``stmt``, run from ``context``, that are wanted, within wanted ones, outermost first: where
     each stands and begins, and what ran since the walk began."""
     if not wanted(place, stmt):
@@ -81,16 +80,16 @@ def moments(
     yield place, stmt, context, ran
     for k, sub, inside in context.inside(stmt):
         before = ran
-        if isinstance(stmt, For):
+        if isinstance(stmt, ir.For):
             before = (*ran, earlier_iterations(context, stmt, inside.env[stmt.var].value))
-        elif isinstance(stmt, While):  # of no element it is certain that an iteration wrote it
+        elif isinstance(stmt, ir.While):  # of no element it is certain that an iteration wrote it
             before = (*ran, perhaps(context, stmt))
         yield from moments(inside, sub, wanted, before, (*place, k))
-        if isinstance(stmt, Seq):
+        if isinstance(stmt, ir.Seq):
             ran = (*ran, (inside, sub))
 
 
-def reads_of(context: Context, stmt: Stmt, blocks: set[Var]) -> Iterator[tuple[Context, Access, Term]]:
+def reads_of(context: Context, stmt: ir.Stmt, blocks: set[ir.Var]) -> Iterator[tuple[Context, Access, Term]]:
     """Every read that ``stmt``, run from ``context``, makes of the blocks: what is known there, the access, and when
     its element was written since the walk began."""
     for place, s, here, ran in moments(context, stmt, lambda _, s: not blocks.isdisjoint(read_blocks(s))):
@@ -104,20 +103,20 @@ def reads_of(context: Context, stmt: Stmt, blocks: set[Var]) -> Iterator[tuple[C
 
 
 def dead(
-    context: Context, stores: Sequence[Access], later: tuple[Stmt, ...], path: Path, where: str, *, outlived: bool
+    context: Context, stores: Sequence[Access], later: tuple[ir.Stmt, ...], path: ir.Path, where: str, *, outlived: bool
 ) -> Iterator[Question]:
     """Questions that make stores dead which have just happened, at ``path``; ``later`` are the statements after them.
 
     :param outlived: their blocks live on after the last of these statements.
     """
-    for here, read, written in reads_of(context, Seq(later), {a.buffer.data for a in stores}):
+    for here, read, written in reads_of(context, ir.Seq(later), {a.buffer.data for a in stores}):
         for _, a in conflicts([read], stores):
             claim = f"the store to {a.buffer.name} is dead: what is overwritten later is not read before that"
             given = (*a.given, *read.given, overlap(a, read))
             yield Question("dead", claim, here, given, written, (*path, *a.place), where)
     if not outlived:
         return
-    ran = [(here, s) for _, s, here in context.inside(Seq(later))]
+    ran = [(here, s) for _, s, here in context.inside(ir.Seq(later))]
     ends = not any(map(may_not_pass, later))  # otherwise somebody else may read, or the run may end there
     for a in stores:
         claim = f"the store to {a.buffer.name} is dead: it is certainly overwritten later"
@@ -125,14 +124,14 @@ def dead(
         yield Question("dead", claim, ran[-1][0] if ran else context, a.given, goal, (*path, *a.place), where)
 
 
-def may_not_pass(stmt: Stmt) -> bool:
+def may_not_pass(stmt: ir.Stmt) -> bool:
     """Whether a statement may have other effects than its stores, or keep what follows from running."""
-    return opaque_calls(stmt) or any(isinstance(n, (Assert, While)) for n in walk(stmt))
+    return opaque_calls(stmt) or any(isinstance(n, (ir.Assert, ir.While)) for n in ir.walk(stmt))
 
 
-def unread_blocks(func: PrimFunc, path: Path | None = None) -> set[Var]:
+def unread_blocks(func: ir.PrimFunc, path: ir.Path | None = None) -> set[ir.Var]:
     """Local blocks that nothing in the function reads, except the statement at ``path``: stores to them are dead."""
-    read = read_blocks(func.body if path is None else put(func.body, path, SKIP))
+    read = read_blocks(func.body if path is None else ir.put(func.body, path, ir.SKIP))
     if EVERYTHING in read:
         return set()
-    return {n.buffer.data for n in walk(func.body) if isinstance(n, Allocate)} - read
+    return {n.buffer.data for n in ir.walk(func.body) if isinstance(n, ir.Allocate)} - read

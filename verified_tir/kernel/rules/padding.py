@@ -24,11 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Undef, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Evaluate
-from verified_tir.ir.visit import bound_vars, nodes_of, walk
+from verified_tir import ir
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
@@ -51,18 +47,18 @@ class PadValue:
     :param owed: whether it holds the value at exit only.
     """
 
-    buffer: Buffer
+    buffer: ir.Buffer
     position: int
-    value: Expr
+    value: ir.Expr
     owed: bool = False
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         buffer, k = self.buffer, self.position
         declared = [p for p in entry.paddings if p.buffer is buffer]
         if not 0 <= k < len(declared):
             raise Misfit(f"{buffer.name} is no parameter with that padding")
         was = declared[k].value
-        if not (was is None or isinstance(was, Undef)):
+        if not (was is None or isinstance(was, ir.Undef)):
             raise Misfit(f"that padding of {buffer.name} holds a value already")
         declared[k] = replace(declared[k], value=self.value, owed=self.owed)
         same = declared[k].indices
@@ -83,11 +79,11 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
     ys, here = anywhere(context, p.indices, p.buffer.shape)
     here = here.bound(p.indices, ys)
     here.passed(here.encoder().encode(p.predicate))
-    run = instance(here, Evaluate(value), with_safety=True)
+    run = instance(here, ir.Evaluate(value))
     yield from safe_questions(run.context, (s for _, s in run.safety), (), ())
     for load in run.accesses:  # what the value reads is no padding whose value is read from memory in turn
         for q in here.entry.paddings:
-            if q.buffer is p.buffer and q.value is not None and nodes_of(q.value, Load):
+            if q.buffer is p.buffer and q.value is not None and ir.nodes_of(q.value, ir.Load):
                 inside = here.bound(q.indices, load.indices).encoder().value(q.predicate)
                 claim = f"the padding of {p.buffer.name} is not read from such padding itself"
                 yield Question("padding", claim, run.context, load.given, f.not_(inside), (), "after")
@@ -96,7 +92,7 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
         yield holds_value(context, p, value)
 
 
-def _check(context: Context, p: Padding, value: Expr) -> None:
+def _check(context: Context, p: Padding, value: ir.Expr) -> None:
     """That a value may be said of the padding: one of its type, which depends on its place, sizes and its buffer.
 
     :raises Misfit: if not.
@@ -104,13 +100,13 @@ def _check(context: Context, p: Padding, value: Expr) -> None:
     if value.dtype is not p.buffer.dtype:
         raise Misfit(f"the padding has type {value.dtype}, the elements of {p.buffer.name} {p.buffer.dtype}")
     known = {*p.indices, p.buffer, p.buffer.data, *(v for v in context.env if v.dtype.is_int)}
-    known.difference_update(bound_vars(value))  # it could capture an index, when the layout changes
-    for n in walk(value):
-        if isinstance(n, (Var, Buffer)) and n not in known:
+    known.difference_update(ir.bound_vars(value))  # it could capture an index, when the layout changes
+    for n in ir.walk(value):
+        if isinstance(n, (ir.Var, ir.Buffer)) and n not in known:
             raise Misfit(f"the padding's value mentions {n.name}")
 
 
-def holds_value(context: Context, p: Padding, value: Expr) -> Question:
+def holds_value(context: Context, p: Padding, value: ir.Expr) -> Question:
     """That a value stands here wherever the padding is.
 
     The padding's own variables are not bound in the question's context: the program may bind those, too.
@@ -118,7 +114,7 @@ def holds_value(context: Context, p: Padding, value: Expr) -> Question:
     ys, here = anywhere(context, p.indices, p.buffer.shape)
     encoder = here.bound(p.indices, ys).encoder()
     inside = encoder.value(p.predicate)
-    found, wanted = encoder.encode(Load(p.buffer, p.indices)), encoder.encode(value)
+    found, wanted = encoder.encode(ir.Load(p.buffer, p.indices)), encoder.encode(value)
     goal = f.implies(wanted.defined, f.and_(found.defined, f.eq(found.value, wanted.value)))
     claim = f"the padding of {p.buffer.name} holds its value at the end"
     return Question("padding", claim, here, (inside,), goal, (), "after")

@@ -25,12 +25,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, put
-from verified_tir.ir.stmt import Allocate, Stmt, Store, seq
-from verified_tir.ir.visit import substitute
+from verified_tir import ir
 from verified_tir.kernel.access import equal
 from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.memory import Entry
@@ -57,34 +52,34 @@ class Reassociate:
         that the nest updates.
     """
 
-    path: Path
-    partial: Buffer
-    index: tuple[Expr, ...]
-    inputs: tuple[Var, ...] = ()
-    element: tuple[Expr, ...] = ()
+    path: ir.Path
+    partial: ir.Buffer
+    index: tuple[ir.Expr, ...]
+    inputs: tuple[ir.Var, ...] = ()
+    element: tuple[ir.Expr, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         found = reduction_at(before, self.path, entry)
         old, new, op = found.store.buffer, self.partial, found.op
         element = self.element or found.store.indices
         self._check(found, element)
         first, last = _indices(new), _indices(new)
-        y = tuple(substitute(e, dict(zip(self.inputs, last, strict=False))) for e in element)
-        operands = (Load(old, y), Load(new, last))
+        y = tuple(ir.substitute(e, dict(zip(self.inputs, last, strict=False))) for e in element)
+        operands = (ir.Load(old, y), ir.Load(new, last))
         if op in ("and", "or") or (old.dtype.is_float and op in ("min", "max")):
             operands = operands[::-1]  # the identity changes nothing as the left operand only
-        last_nest = over_box(last, new.shape, Store(old, Binary(op, *operands), y))  # type: ignore[arg-type]
-        update = Store(new, Binary(op, Load(new, self.index), found.term), self.index)  # type: ignore[arg-type]
-        first_nest = over_box(first, new.shape, Store(new, found.identity, first))
-        body = seq(first_nest, put(found.nest, found.inner, update), last_nest)
-        touched = over_box(last, new.shape, Store(old, found.identity, y))
+        last_nest = over_box(last, new.shape, ir.Store(old, ir.Binary(op, *operands), y))  # type: ignore[arg-type]
+        update = ir.Store(new, ir.Binary(op, ir.Load(new, self.index), found.term), self.index)  # type: ignore[arg-type]
+        first_nest = over_box(first, new.shape, ir.Store(new, found.identity, first))
+        body = ir.seq(first_nest, ir.put(found.nest, found.inner, update), last_nest)
+        touched = over_box(last, new.shape, ir.Store(old, found.identity, y))
         questions = chain(found.any_order(), self._questions(found, element, touched))
-        after = before.with_body(put(before.body, self.path, Allocate(new, body)))
+        after = before.with_body(ir.put(before.body, self.path, ir.Allocate(new, body)))
         return Rewrite(after, questions, reassociated=found.reassociated, heirs=((new.data, old.data),))
 
-    def _check(self, found: Reduction, element: tuple[Expr, ...]) -> None:
+    def _check(self, found: Reduction, element: tuple[ir.Expr, ...]) -> None:
         old, new = found.store.buffer, self.partial
-        plain = not new.strides and isinstance(new.elem_offset, IntImm) and new.elem_offset.value == 0
+        plain = not new.strides and isinstance(new.elem_offset, ir.IntImm) and new.elem_offset.value == 0
         if not plain or new.dtype is not old.dtype:
             raise Misfit(f"{new.name} must have the type of {old.name}, no strides and no offset")
         if len(self.inputs) not in (0, len(new.shape)):
@@ -94,14 +89,14 @@ class Reassociate:
         if found.start.several_types(old.data):
             raise Misfit(f"the block of {old.name} has views of several types, at which bits may be lost")
 
-    def _questions(self, found: Reduction, element: tuple[Expr, ...], touched: Stmt) -> Iterator[Question]:
+    def _questions(self, found: Reduction, element: tuple[ir.Expr, ...], touched: ir.Stmt) -> Iterator[Question]:
         """
         :param touched: the elements of B that partial results belong to, also those that no term meets.
         """
         inside, name = found.inside, self.partial.name
         place = (*found.path, *found.inner)
         safety: list[Safety] = []  # the update was run, so its own indices could be evaluated, in bounds
-        x, _, _ = inside.encoder(safety).access(Load(found.store.buffer, found.store.indices), None)
+        x, _, _ = inside.encoder(safety).access(ir.Load(found.store.buffer, found.store.indices), None)
         ran = tuple(f.implies(f.and_(*s.premises), s.condition) for s in safety)
         yield from extents_safe(found.start, self.partial, found.path)
         yield from evaluated_safely(inside, self.index, ran, place)
@@ -111,9 +106,9 @@ class Reassociate:
         y = values(inside.bound(self.inputs, where) if self.inputs else inside, element)
         claim = f"a term's partial result in {name} belongs to the term's element of {found.store.buffer.name}"
         yield Question("partial", claim, inside, ran, equal(y, x), place)
-        run = instance(found.start, touched, with_safety=True)
+        run = instance(found.start, touched)
         yield from safe_questions(run.context, (s for _, s in run.safety), (), found.path)
 
 
-def _indices(buffer: Buffer) -> tuple[Var, ...]:
-    return tuple(Var.fresh(f"j{k}", e.dtype) for k, e in enumerate(buffer.shape))
+def _indices(buffer: ir.Buffer) -> tuple[ir.Var, ...]:
+    return tuple(ir.Var.fresh(f"j{k}", e.dtype) for k, e in enumerate(buffer.shape))

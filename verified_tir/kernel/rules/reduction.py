@@ -26,12 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Binary, Expr, Load, Var, const
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Block, For, If, LetStmt, Stmt, Store
-from verified_tir.ir.visit import sub_statements
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, read_blocks
@@ -50,19 +45,19 @@ class Reduction:
     ``licensed`` says whether a licence allows another order.
     """
 
-    path: Path
-    nest: Stmt
-    inner: Path
-    store: Store
+    path: ir.Path
+    nest: ir.Stmt
+    inner: ir.Path
+    store: ir.Store
     op: str
-    term: Expr
-    identity: Expr
+    term: ir.Expr
+    identity: ir.Expr
     licensed: bool
     start: Context
     inside: Context
 
     @property
-    def reassociated(self) -> frozenset[Var]:
+    def reassociated(self) -> frozenset[ir.Var]:
         """The block whose bits another order may change: that is right by licence only."""
         buffer = self.store.buffer
         return frozenset({buffer.data} if self.licensed and buffer.dtype.is_float else ())
@@ -73,7 +68,7 @@ class Reduction:
         if self.op in ("and", "or"):
             yield from evaluated_safely(inside, (self.term,), (), place)
         elif old.dtype.is_float and self.op in ("min", "max"):  # nothing is NaN, and unless licensed nothing is -0.0
-            first = inside.encoder(memory=self.start.memory).encode(Load(old, self.store.indices))
+            first = inside.encoder(memory=self.start.memory).encode(ir.Load(old, self.store.indices))
             for what, e in (
                 (f"no term of the {self.op} into {old.name}", inside.encoder().encode(self.term)),
                 (f"no element of {old.name} that the {self.op} begins with", first),
@@ -89,14 +84,14 @@ class Reduction:
             yield Question("rounding", claim, inside, (), f.FALSE, place)
 
 
-def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
+def reduction_at(before: ir.PrimFunc, path: ir.Path, entry: Entry) -> Reduction:
     """The reduction whose nest stands at ``path``."""
-    nest = store = at(before.body, path)
+    nest = store = ir.at(before.body, path)
     start = context_at(before, path, entry)
     inside = start.fork()
-    inner: Path = ()
-    while not isinstance(store, Store):
-        if not isinstance(store, (For, If, LetStmt, Block)) or len(sub_statements(store)) != 1:
+    inner: ir.Path = ()
+    while not isinstance(store, ir.Store):
+        if not isinstance(store, (ir.For, ir.If, ir.LetStmt, ir.Block)) or len(ir.sub_statements(store)) != 1:
             raise Misfit("no nest of loops around one store")
         store, inner = inside.enter(store, 0), (*inner, 0)
     old = store.buffer
@@ -106,7 +101,7 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     op, term = split
     if store.value.dtype is not old.dtype or old.dtype.lanes != 1:
         raise Misfit(f"{old.name} is not updated one element at a time")
-    if {old.data, EVERYTHING} & read_blocks(put(nest, inner, Store(old, term, store.indices))):
+    if {old.data, EVERYTHING} & read_blocks(ir.put(nest, inner, ir.Store(old, term, store.indices))):
         raise Misfit(f"{old.name} is read in the nest other than by its own update, or by an opaque call")
     identity = identity_of(op, old.dtype)
     if identity is None:
@@ -114,7 +109,7 @@ def reduction_at(before: PrimFunc, path: Path, entry: Entry) -> Reduction:
     return Reduction(path, nest, inner, store, op, term, identity, old.data in entry.licensed, start, inside)
 
 
-def identity_of(op: str, dtype: DType) -> Expr | None:
+def identity_of(op: str, dtype: ir.DType) -> ir.Expr | None:
     """The value that changes nothing as the left operand of ⊕ and, unless ⊕ is ``and``, ``or`` or a float ``min`` or
     ``max``, as the right one.  ``None`` if ⊕ has none, or is not associative and commutative even of real numbers."""
     neutral: dict[str, float]
@@ -127,15 +122,15 @@ def identity_of(op: str, dtype: DType) -> Expr | None:
             "add": 0, "mul": 1, "min": dtype.max_value, "max": dtype.min_value, "bitor": 0, "bitxor": 0,
             "bitand": dtype.min_value | dtype.max_value,
         }  # fmt: skip
-    return const(neutral[op], dtype) if op in neutral else None
+    return ir.const(neutral[op], dtype) if op in neutral else None
 
 
-def term_of(store: Store) -> tuple[str, Expr] | None:
+def term_of(store: ir.Store) -> tuple[str, ir.Expr] | None:
     """⊕ and e of an update ``B[x] = B[x] ⊕ e`` or ``B[x] = e ⊕ B[x]``."""
-    own = Load(store.buffer, store.indices)
+    own = ir.Load(store.buffer, store.indices)
     match store.value:
-        case Binary(op=op, a=a, b=b) if a is own:
+        case ir.Binary(op=op, a=a, b=b) if a is own:
             return op, b
-        case Binary(op=op, a=a, b=b) if b is own and op not in ("and", "or"):
+        case ir.Binary(op=op, a=a, b=b) if b is own and op not in ("and", "or"):
             return op, a
     return None

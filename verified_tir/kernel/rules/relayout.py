@@ -19,11 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Not
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Stmt
-from verified_tir.ir.visit import free_vars, substitute
+from verified_tir import ir
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry, Padding
@@ -43,12 +39,12 @@ class Relayout:
         anything.  It may read ``buffer`` itself, at its indices before the step.
     """
 
-    buffer: Buffer
+    buffer: ir.Buffer
     layout: LayoutMap
-    pad_value: Expr | None
+    pad_value: ir.Expr | None
     separators: tuple[int, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         old, layout = self.buffer, self.layout
         if old not in before.buffers:
             raise Misfit(f"{old.name} is not a parameter")
@@ -73,18 +69,18 @@ class Relayout:
         )
         return Rewrite(after, questions, (record,), heirs=((new.data, old.data),))
 
-    def _carried(self, p: Padding, new: Buffer) -> Padding:
+    def _carried(self, p: Padding, new: ir.Buffer) -> Padding:
         """Earlier padding of the parameter, seen through the inverse."""
         layout, at = self.layout, dict(zip(p.indices, self.layout.inverse, strict=True))
-        inside = Binary("and", Not(layout.padding), substitute(p.predicate, at))
-        value = None if p.value is None else layout.move(substitute(p.value, at), self.buffer, new)
+        inside = ir.Binary("and", ir.Not(layout.padding), ir.substitute(p.predicate, at))
+        value = None if p.value is None else layout.move(ir.substitute(p.value, at), self.buffer, new)
         return Padding(new, layout.inverse_inputs, inside, value, p.owed)
 
 
-def _moved(before: PrimFunc, old: Buffer, new: Buffer, body: Stmt) -> PrimFunc:
+def _moved(before: ir.PrimFunc, old: ir.Buffer, new: ir.Buffer, body: ir.Stmt) -> ir.PrimFunc:
     """The function with another parameter and body; symbols that no shape shows any longer become parameters, be it
     that only the padding needs them."""
     buffer_map = tuple((p, new if b is old else b) for p, b in before.buffer_map)
     known = {*before.params, *(e for _, b in buffer_map for e in b.shape)}
-    lost = dict.fromkeys(v for e in old.shape for v in free_vars(e) if v not in known)
+    lost = dict.fromkeys(v for e in old.shape for v in ir.free_vars(e) if v not in known)
     return replace(before, params=(*before.params, *lost), buffer_map=buffer_map, body=body)

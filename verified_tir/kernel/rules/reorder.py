@@ -49,12 +49,7 @@ from functools import cache
 from itertools import chain, product
 from typing import final
 
-from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Expr
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Stmt, seq
-from verified_tir.ir.visit import refresh_binders, substitute
+from verified_tir import ir
 from verified_tir.kernel.access import Access, equal, happens_before
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -90,8 +85,8 @@ class Link:
 
     leaf: int
     hole: int
-    old_of_new: tuple[Expr, ...]
-    new_of_old: tuple[Expr, ...]
+    old_of_new: tuple[ir.Expr, ...]
+    new_of_old: tuple[ir.Expr, ...]
 
 
 @final
@@ -106,14 +101,14 @@ class Reorder:
     :param any_order: R is a reduction, whose terms come in whatever order that is.
     """
 
-    path: Path
+    path: ir.Path
     count: int
-    leaves: tuple[tuple[Path, int], ...]
-    new: Stmt
+    leaves: tuple[tuple[ir.Path, int], ...]
+    new: ir.Stmt
     links: tuple[Link, ...]
     any_order: bool = False
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         whole = together(before.body, self.path, self.count)
         bodies = [together(whole, place, count) for place, count in self.leaves]
         work = _Work(self, self._cut(whole), Skeleton(self.new), bodies, context_at(before, self.path, entry))
@@ -129,18 +124,18 @@ class Reorder:
         questions = chain(work.questions(), found.any_order())
         return Rewrite(before.with_body(after), questions, reassociated=found.reassociated)
 
-    def _cut(self, whole: Stmt) -> Skeleton:
+    def _cut(self, whole: ir.Stmt) -> Skeleton:
         """R with holes for its leaves, the last one first: so the places of the others stay as they are."""
         for k, (place, count) in sorted(enumerate(self.leaves), key=lambda leaf: leaf[1], reverse=True):
             whole = replaced(whole, place, count, hole(k))
         return Skeleton(whole)
 
-    def place(self, leaf: int, inner: Path) -> Path:
+    def place(self, leaf: int, inner: ir.Path) -> ir.Path:
         """The place, in the program, of what stands at ``inner`` in a leaf."""
         return _within(self.path, self.count, _within(*self.leaves[leaf], inner))
 
 
-def _within(path: Path, count: int, inner: Path) -> Path:
+def _within(path: ir.Path, count: int, inner: ir.Path) -> ir.Path:
     """The place of what stands at ``inner`` in ``count`` statements from ``path`` on."""
     return (*path[:-1], path[-1] + inner[0], *inner[1:]) if count > 1 and inner else (*path, *inner)
 
@@ -163,7 +158,7 @@ class _Active:
 class _Work:
     """Both skeletons, and how they belong together."""
 
-    def __init__(self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[Stmt], start: Context) -> None:
+    def __init__(self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[ir.Stmt], start: Context) -> None:
         self.rule, self.old, self.new, self.bodies, self.start = rule, old, new, bodies, start
         self.accesses = cache(self._accesses)
 
@@ -182,25 +177,25 @@ class _Work:
         evaluated = [*evaluated_by(self.old.stmt)]
         evaluated += [(e, frozenset(leaf[k] for k in ran)) for e, ran in evaluated_by(self.new.stmt)]
         evaluated += [(e, frozenset(self.old.places)) for link in links for e in link.old_of_new]
-        if any(changes(seq(*[self.bodies[k] for k in ran]), (e,)) for e, ran in evaluated):
+        if any(changes(ir.seq(*[self.bodies[k] for k in ran]), (e,)) for e, ran in evaluated):
             raise Misfit("the body writes what bounds or guards read")
 
-    def texts(self) -> list[Stmt]:
+    def texts(self) -> list[ir.Stmt]:
         """What stands in each hole."""
-        found: dict[int, Stmt] = {}
+        found: dict[int, ir.Stmt] = {}
         copied: set[int] = set()
         for link in sorted(self.rule.links, key=lambda link: link.hole):
             body = self.bodies[link.leaf]
-            text = self._text(link, refresh_binders(body)[0] if link.leaf in copied else body)
+            text = self._text(link, ir.refresh_binders(body)[0] if link.leaf in copied else body)
             copied.add(link.leaf)
-            if not structural_equal(found.setdefault(link.hole, text), text):
+            if not ir.structural_equal(found.setdefault(link.hole, text), text):
                 raise Misfit("the statements that are to be one differ")
         return [found[k] for k in range(len(found))]
 
-    def _text(self, link: Link, body: Stmt) -> Stmt:
+    def _text(self, link: Link, body: ir.Stmt) -> ir.Stmt:
         """A leaf with g for its variables."""
         pairs = zip(self.old.loops(link.leaf), link.old_of_new, strict=True)
-        return substitute(body, {s.var: g for s, g in pairs})
+        return ir.substitute(body, {s.var: g for s, g in pairs})
 
     # -- obligations ---------------------------------------------------------------------------------------------------
 
@@ -288,5 +283,5 @@ class _Work:
     def _accesses(self, active: _Active) -> list[Access]:
         """What an instance touches outside."""
         leaf = active.link.leaf
-        run = instance(active.old.context, self.bodies[leaf], written=written_blocks(seq(*self.bodies)))
+        run = instance(active.old.context, self.bodies[leaf], written=written_blocks(ir.seq(*self.bodies)))
         return [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]

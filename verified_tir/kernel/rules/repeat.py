@@ -31,11 +31,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import final
 
-from verified_tir.ir.expr import Expr
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import DeclBuffer, Seq, Stmt, While, seq
-from verified_tir.ir.visit import children, nodes_of, refresh_binders, substitute
+from verified_tir import ir
 from verified_tir.kernel.access import BARRIER, Instance, conflicts, happens_before, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -69,47 +65,47 @@ class Repeat:
     :param instance: w, over the new variables: one value for each loop of P around the source, outermost first.
     """
 
-    path: Path
-    source: Path
-    new: Stmt
-    instance: tuple[Expr, ...]
+    path: ir.Path
+    source: ir.Path
+    new: ir.Stmt
+    instance: tuple[ir.Expr, ...]
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        source, target = (at(before.body, p) for p in (self.source, self.path))
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        source, target = (ir.at(before.body, p) for p in (self.source, self.path))
         shared = next((k for k, (a, b) in enumerate(zip(self.source, self.path, strict=False)) if a != b), None)
-        if shared is None or not isinstance(around := at(before.body, self.path[:shared]), Seq):
+        if shared is None or not isinstance(around := ir.at(before.body, self.path[:shared]), ir.Seq):
             raise Misfit("the source and the place stand in no two statements of one sequence")
         first, last = self.source[shared], self.path[shared]
         if first > last:
             raise Misfit("the source comes after the place; what is repeated must have run before")
-        whole, rest = around.stmts[first], Seq(around.stmts[first + 1 : last + 1])
+        whole, rest = around.stmts[first], ir.Seq(around.stmts[first + 1 : last + 1])
         inside = self.source[shared + 1 :]
         self._check(whole, inside, rest)
         if written_blocks(source) & entry.licensed:
             raise Misfit("what runs again sums into a licensed block: the two sums could be told apart")
         place = (last - first - 1, *self.path[shared + 1 :])
         values = {s.var: w for s, w in zip(loops_around(whole, inside), self.instance, strict=True)}
-        added = filled(self.new, [substitute(refresh_binders(source)[0], values)])
+        added = filled(self.new, [ir.substitute(ir.refresh_binders(source)[0], values)])
         origin = context_at(before, (*self.path[:shared], first), entry)
         ended = origin.fork()  # one walk: both speak of one run
         ended.execute(whole)
         *_, (_, _, now, since) = moments(ended, rest, lambda p, _: p == place[: len(p)])
-        after = before.with_body(put(before.body, self.path, seq(added, target)))
+        after = before.with_body(ir.put(before.body, self.path, ir.seq(added, target)))
         return Rewrite(after, self._questions(source, whole, inside, origin, now, since))
 
-    def _check(self, whole: Stmt, inside: Path, rest: Stmt) -> None:
+    def _check(self, whole: ir.Stmt, inside: ir.Path, rest: ir.Stmt) -> None:
         """The parameters fit the program; the source stands ``inside`` P, and ``rest`` comes after it.
 
         :raises Misfit: if they do not.
         """
-        around, source = [at(whole, inside[:k]) for k in range(len(inside))], at(whole, inside)
+        around, source = [ir.at(whole, inside[:k]) for k in range(len(inside))], ir.at(whole, inside)
         if opaque_calls(whole) or opaque_calls(rest):
             raise Misfit("an opaque call stands there, which may read and write everything")
-        if nodes_of(source, DeclBuffer):
+        if ir.nodes_of(source, ir.DeclBuffer):
             raise Misfit("the source declares a view; such a statement is not repeated")
-        if any(isinstance(s, While) for s in around):
+        if any(isinstance(s, ir.While) for s in around):
             raise Misfit("a while loop stands around the source")
-        if changes(whole, [e for s in around for e in children(s) if isinstance(e, Expr)]):
+        if changes(whole, [e for s in around for e in ir.children(s) if isinstance(e, ir.Expr)]):
             raise Misfit("what the source stands in writes what its bounds or conditions read")
         if [*Skeleton(self.new).places] != [0]:
             raise Misfit("the repeated statement stands in one place")
@@ -120,7 +116,7 @@ class Repeat:
     # -- obligations --------------------------------------------------------------------------------------------
 
     def _questions(
-        self, source: Stmt, whole: Stmt, inside: Path, origin: Context, now: Context, ran: Sequence[Ran]
+        self, source: ir.Stmt, whole: ir.Stmt, inside: ir.Path, origin: Context, now: Context, ran: Sequence[Ran]
     ) -> Iterator[Question]:
         """``origin`` is where P begins; ``now`` is where instances run again, after what ``ran`` since P's end."""
         yield from safely(now, self.new, {0: self.instance}, (), self.path)
@@ -141,7 +137,7 @@ class Repeat:
         why = "what runs again was not stored to since"
         yield from never_meet(run.context, run.outer(), since, (), why, self.source)
 
-    def _written_first(self, source: Stmt, run: Instance, start: Context) -> Iterator[Question]:
+    def _written_first(self, source: ir.Stmt, run: Instance, start: Context) -> Iterator[Question]:
         """What the run reads of what it writes itself, it has written before."""
         writes = [a for a in run.outer() if a.write]
         for here, read, written in reads_of(start, source, written_blocks(source)):

@@ -37,15 +37,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.dtype import INT8
-from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, LetExpr, Load, Undef
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Assume, LetStmt, Stmt, Store, While
-from verified_tir.ir.visit import children, map_children, refresh_binders, walk
+from verified_tir import ir
 from verified_tir.kernel.access import equal
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -63,17 +55,17 @@ ExprPath: TypeAlias = tuple[int, ...]
 """Positions among the direct expressions of a statement (or of an expression), outermost first."""
 
 
-def expressions(node: Node) -> list[Expr]:
+def expressions(node: ir.Node) -> list[ir.Expr]:
     """Direct sub-expressions of a statement or expression, binders, buffers and sub-statements excluded."""
     binder = getattr(node, "var", None)
-    return [c for c in children(node) if isinstance(c, Expr) and c is not binder]
+    return [c for c in ir.children(node) if isinstance(c, ir.Expr) and c is not binder]
 
 
-def with_expressions(node: Node, new: Mapping[int, Expr]) -> Node:
+def with_expressions(node: ir.Node, new: Mapping[int, ir.Expr]) -> ir.Node:
     """``node`` with other direct sub-expressions at some positions."""
     binder = getattr(node, "var", None)
     parts = iter([new.get(k, e) for k, e in enumerate(expressions(node))])
-    return map_children(node, lambda c: next(parts) if isinstance(c, Expr) and c is not binder else c)
+    return ir.map_children(node, lambda c: next(parts) if isinstance(c, ir.Expr) and c is not binder else c)
 
 
 @final
@@ -84,9 +76,9 @@ class Edit:
     If ``where`` is empty, the statement is a store, and goes to the element that ``new`` loads.
     """
 
-    path: Path
+    path: ir.Path
     where: ExprPath
-    new: Expr
+    new: ir.Expr
 
 
 @final
@@ -94,40 +86,40 @@ class Edit:
 class Rewrite:
     """Make edits in the statement at ``path``; theirs begin there."""
 
-    path: Path
+    path: ir.Path
     edits: tuple[Edit, ...]
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewritten:
-        new, edits, owed = at(before.body, self.path), dict[Path, dict[ExprPath, Expr]](), list[Question]()
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewritten:
+        new, edits, owed = ir.at(before.body, self.path), dict[ir.Path, dict[ExprPath, ir.Expr]](), list[Question]()
         for e in self.edits:
-            at(new, e.path)
+            ir.at(new, e.path)
             edits.setdefault(e.path, {})[e.where] = e.new
         for path, stmt, here in context_at(before, self.path, entry).places(new, wanted=edits):
             if path in edits:
                 edited = _Place(here.fork(), stmt, (*self.path, *path), owed).edited(stmt, edits[path])
-                assert isinstance(edited, Stmt)
-                new = put(new, path, edited)  # what lies within is edited later
-        return Rewritten(before.with_body(put(before.body, self.path, new)), owed)
+                assert isinstance(edited, ir.Stmt)
+                new = ir.put(new, path, edited)  # what lies within is edited later
+        return Rewritten(before.with_body(ir.put(before.body, self.path, new)), owed)
 
 
 @final
 class _Place:
     """A statement and what is known where it evaluates its expressions, and what its edits owe."""
 
-    def __init__(self, context: Context, stmt: Stmt, path: Path, owed: list[Question]) -> None:
+    def __init__(self, context: Context, stmt: ir.Stmt, path: ir.Path, owed: list[Question]) -> None:
         self.context, self.stmt, self.path, self.owed = context, stmt, path, owed
-        if isinstance(stmt, While):
+        if isinstance(stmt, ir.While):
             context.ran(stmt)  # its condition is evaluated in every iteration
         # What is stored to a licensed block, and what is bound and may be put in there, are terms of a sum.
-        stored = isinstance(stmt, Store) and stmt.buffer.data in context.entry.licensed
-        self.sums = stored or isinstance(stmt, LetStmt)
+        stored = isinstance(stmt, ir.Store) and stmt.buffer.data in context.entry.licensed
+        self.sums = stored or isinstance(stmt, ir.LetStmt)
         self.calls = [context.evaluated(e) for e in expressions(stmt) if opaque_calls(e)]
 
-    def edited(self, node: Node, edits: Mapping[ExprPath, Expr], premises: tuple[Term, ...] = ()) -> Node:
+    def edited(self, node: ir.Node, edits: Mapping[ExprPath, ir.Expr], premises: tuple[Term, ...] = ()) -> ir.Node:
         """The statement, or an expression of it, after its edits."""
-        if () in edits and isinstance(node, Expr):
+        if () in edits and isinstance(node, ir.Expr):
             return self.replaced(node, edits[()], premises)
-        parts, found = expressions(node), dict[int, Expr]()
+        parts, found = expressions(node), dict[int, ir.Expr]()
         for step in dict.fromkeys(where[0] for where in edits if where):
             if not 0 <= step < len(parts):
                 raise Misfit("there is no such expression in the statement")
@@ -136,58 +128,65 @@ class _Place:
             given = () if self.calls else (*premises, *leading)
             found[step] = self.edited(parts[step], inner, given)  # type: ignore[assignment]
         new = with_expressions(node, found)
-        if self.turns(node, new) or (isinstance(node, (LetExpr, LetStmt)) and self.turns(node.value, found.get(0))):
+        if self.turns(node, new) or (
+            isinstance(node, (ir.LetExpr, ir.LetStmt)) and self.turns(node.value, found.get(0))
+        ):
             raise Misfit("there would be index arithmetic where data was before: what wrapped would overflow")
         return self.redirected(node, new, edits[()]) if () in edits else new
 
-    def turns(self, old: Node, new: Node | None) -> bool:
+    def turns(self, old: ir.Node, new: ir.Node | None) -> bool:
         """Whether an operation would turn from data, which wraps, to index arithmetic, whose overflow is undefined."""
-        if not (isinstance(old, Expr) and isinstance(new, Expr)):
+        if not (isinstance(old, ir.Expr) and isinstance(new, ir.Expr)):
             return False
         data = {v for v, e in self.context.env.items() if e.data}
-        return is_index(new, data) and not is_index(old, data)
+        return ir.is_index(new, data) and not ir.is_index(old, data)
 
-    def replaced(self, old: Expr, new: Expr, premises: tuple[Term, ...]) -> Node:
+    def replaced(self, old: ir.Expr, new: ir.Expr, premises: tuple[Term, ...]) -> ir.Node:
         """The new expression, which is safe, and as defined as the old one, with the same bits."""
         if old.dtype is not new.dtype:
             raise Misfit(f"the old expression has type {old.dtype}, the new one {new.dtype}")
-        if isinstance(self.stmt, Assume) and any(isinstance(n, Undef) for n in walk(old)):
+        if isinstance(self.stmt, ir.Assume) and any(isinstance(n, ir.Undef) for n in ir.walk(old)):
             raise Misfit("in an assumption, `x == undef` is no comparison that could be replaced")
-        to = new.value if isinstance(new, Cast) else new  # a bool, of its byte; a cast to its own type is none
-        if isinstance(old, Load) and isinstance(to, Load) and to.buffer is not old.buffer and _same_block(old, to):
+        to = new.value if isinstance(new, ir.Cast) else new  # a bool, of its byte; a cast to its own type is none
+        if (
+            isinstance(old, ir.Load)
+            and isinstance(to, ir.Load)
+            and to.buffer is not old.buffer
+            and _same_block(old, to)
+        ):
             self.same_element(old, to, "the load of {} reads where the one of {} did", premises)
         else:
             was, now, known = self.both(old, new, premises)
             goal = f.and_(f.eq(was.value, now.value), now.defined)
-            same = was.value is now.value or (isinstance(old, Binary) and new is Binary(old.op, old.b, old.a))
+            same = was.value is now.value or (isinstance(old, ir.Binary) and new is ir.Binary(old.op, old.b, old.a))
             if self.sums and not same and not self.context.usable(now.value):
                 if not self.stores_itself(old, new):
                     return self.edited(old, _parts(old, new), premises)
                 goal = f.and_(goal, adds_nothing(was.value, now.value))
             claim = (new, " equals ", old)
             self.owed.append(Question("equal", claim, self.context, (*known, was.defined), goal, self.path))
-        return refresh_binders(new)[0]
+        return ir.refresh_binders(new)[0]
 
-    def stores_itself(self, old: Expr, new: Expr) -> bool:
+    def stores_itself(self, old: ir.Expr, new: ir.Expr) -> bool:
         """Whether the element that is stored to is to be stored, in place of all that was."""
         own = self.stmt
-        return isinstance(own, Store) and old is own.value and new is Load(own.buffer, own.indices, own.predicate)
+        return isinstance(own, ir.Store) and old is own.value and new is ir.Load(own.buffer, own.indices, own.predicate)
 
-    def redirected(self, old: Node, new: Node, to: Expr) -> Store:
+    def redirected(self, old: ir.Node, new: ir.Node, to: ir.Expr) -> ir.Store:
         """The store, its expressions edited, to the element that ``to`` loads: the one to which it went before."""
-        if not (isinstance(old, Store) and isinstance(new, Store) and isinstance(to, Load)):
+        if not (isinstance(old, ir.Store) and isinstance(new, ir.Store) and isinstance(to, ir.Load)):
             raise Misfit("the place names no expression, and no store that could go to another element")
-        target, value = Load(old.buffer, old.indices, old.predicate), new.value
-        to = Load(to.buffer, to.indices, old.predicate)
+        target, value = ir.Load(old.buffer, old.indices, old.predicate), new.value
+        to = ir.Load(to.buffer, to.indices, old.predicate)
         if not _same_block(target, to):
             raise Misfit(f"{to.buffer.name} is no view of the block of {old.buffer.name} that holds {old.buffer.dtype}")
         if old.buffer.dtype.is_bool and not to.buffer.dtype.is_bool:
-            value = Cast(INT8.with_lanes(value.dtype.lanes), value)
-        moved = Store(to.buffer, value, refresh_binders(to)[0].indices, new.predicate)
+            value = ir.Cast(ir.INT8.with_lanes(value.dtype.lanes), value)
+        moved = ir.Store(to.buffer, value, ir.refresh_binders(to)[0].indices, new.predicate)
         self.same_element(target, to, "the store to {} goes where the one to {} went")
         return moved
 
-    def same_element(self, old: Load, new: Load, claim: str, premises: tuple[Term, ...] = ()) -> None:
+    def same_element(self, old: ir.Load, new: ir.Load, claim: str, premises: tuple[Term, ...] = ()) -> None:
         """Two accesses under one mask are of the same bytes, lane by lane."""
         if new.buffer not in self.context.views[old.buffer.data]:
             raise Misfit(f"buffer {new.buffer.name} is not declared here")
@@ -196,7 +195,9 @@ class _Place:
         said, goal = claim.format(new.buffer.name, old.buffer.name), equal(was.value.args, now.value.args)
         self.owed.append(Question("view", said, self.context, known, goal, self.path))
 
-    def both(self, old: Expr, new: Expr, premises: tuple[Term, ...] = ()) -> tuple[Encoded, Encoded, tuple[Term, ...]]:
+    def both(
+        self, old: ir.Expr, new: ir.Expr, premises: tuple[Term, ...] = ()
+    ) -> tuple[Encoded, Encoded, tuple[Term, ...]]:
         """What both are (an arbitrary lane of them, if they have several), and what is known; the new one is safe."""
         self.lane = self.context.any_lane(old)
         was_safe, is_safe = list[Safety](), list[Safety]()
@@ -207,24 +208,24 @@ class _Place:
         return was, now, known
 
 
-def leading_to(context: Context, node: Node, step: int) -> tuple[Term, ...]:
+def leading_to(context: Context, node: ir.Node, step: int) -> tuple[Term, ...]:
     """What holds where a direct sub-expression is evaluated; a let on the way is bound in ``context``."""
     match node:
-        case Call(op=op) if not is_pure(op):
+        case ir.Call(op=op) if not ir.is_pure(op):
             raise Misfit(f"{op} may take its argument by address and not by value")
-        case Binary(op="and", a=c) if step == 1 and c.dtype.lanes == 1:
+        case ir.Binary(op="and", a=c) if step == 1 and c.dtype.lanes == 1:
             return (context.encoder().value(c),)
-        case Binary(op="or", a=c) if step == 1 and c.dtype.lanes == 1:
+        case ir.Binary(op="or", a=c) if step == 1 and c.dtype.lanes == 1:
             return (f.not_(context.encoder().value(c)),)
-        case IfThenElse(condition=c) if step > 0:
+        case ir.IfThenElse(condition=c) if step > 0:
             value = context.encoder().value(c)
             return (value if step == 1 else f.not_(value),)
-        case LetExpr(var=v, value=bound) if step == 1 and v.dtype.lanes == 1:
+        case ir.LetExpr(var=v, value=bound) if step == 1 and v.dtype.lanes == 1:
             context.env[v] = context.encoder().encode(bound)
     return ()
 
 
-def _parts(old: Expr, new: Expr) -> dict[ExprPath, Expr]:
+def _parts(old: ir.Expr, new: ir.Expr) -> dict[ExprPath, ir.Expr]:
     """The edits of direct sub-expressions that make one expression of another.
 
     :raises Misfit: if there are none.
@@ -235,8 +236,8 @@ def _parts(old: Expr, new: Expr) -> dict[ExprPath, Expr]:
     return {(k,): e for k, e in enumerate(theirs) if e is not mine[k]}
 
 
-def _same_block(old: Load, new: Load) -> bool:
+def _same_block(old: ir.Load, new: ir.Load) -> bool:
     """Whether two accesses are, under one mask, of elements of one block, and of one type, or of bools and bytes."""
     a, b = old.buffer, new.buffer
-    alike = a.dtype.scalar is b.dtype.scalar or (a.dtype.is_bool and b.dtype.scalar is INT8)
+    alike = a.dtype.scalar is b.dtype.scalar or (a.dtype.is_bool and b.dtype.scalar is ir.INT8)
     return a.data is b.data and old.predicate is new.predicate and alike

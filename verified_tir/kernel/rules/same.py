@@ -19,14 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import final
 
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import Call, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import once
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, Annotations, AttrStmt, Block, For, If, Seq, Stmt, seq
-from verified_tir.ir.visit import map_children, nodes_of, substitute, walk
+from verified_tir import ir
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.rules.common import occurs
@@ -44,49 +37,49 @@ class Same:
     :param attrs: the function's new attributes, if they change.
     """
 
-    path: Path
-    new: Stmt
-    attrs: Annotations | None = None
+    path: ir.Path
+    new: ir.Stmt
+    attrs: ir.Annotations | None = None
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        old = at(before.body, self.path)
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        old = ir.at(before.body, self.path)
         blocks = zip(_allocated(self.new), _allocated(old), strict=False)
         moved = {a: b for a, b in blocks if a is not b}
-        if bare(substitute(self.new, moved)) is not bare(old):
+        if bare(ir.substitute(self.new, moved)) is not bare(old):
             raise Misfit("they differ in more than labels, attributes, annotations, kinds, scopes and empty branches")
         for a, b in moved.items():
             if occurs(before, a) or not _differ_in_scope(a, b):
                 raise Misfit(f"{a.name} is not fresh, or differs from {b.name} in more than its scope")
-            if any(not is_pure(call.op) and b in walk(call) for call in nodes_of(old, Call)):
+            if any(not ir.is_pure(call.op) and b in ir.walk(call) for call in ir.nodes_of(old, ir.Call)):
                 raise Misfit(f"an opaque call is told where {b.name} lives")
         attrs = before.attrs if self.attrs is None else self.attrs
-        after = replace(before, body=put(before.body, self.path, self.new), attrs=attrs)
+        after = replace(before, body=ir.put(before.body, self.path, self.new), attrs=attrs)
         return Rewrite(after, (), heirs=tuple(moved.items()))
 
 
-@once
-def bare(stmt: Stmt) -> Stmt:
+@ir.once
+def bare(stmt: ir.Stmt) -> ir.Stmt:
     """The statement without what means nothing (but scopes).  Nodes are interned: equal ones are one object."""
-    inner = map_children(stmt, lambda n: bare(n) if isinstance(n, Stmt) else n)
+    inner = ir.map_children(stmt, lambda n: bare(n) if isinstance(n, ir.Stmt) else n)
     match inner:
-        case AttrStmt(body=body) | Block(is_label=True, body=body):
+        case ir.AttrStmt(body=body) | ir.Block(is_label=True, body=body):
             return body
-        case Seq(stmts=stmts):
-            return seq(*stmts)
-        case For(var=v, min=low, extent=extent, body=body):
-            return For(v, low, extent, body)
-        case If(condition=c, then_body=body, else_body=Seq(stmts=())):
-            return If(c, body)
-        case Allocate(buffer=b, body=body):
-            return Allocate(b, body)
+        case ir.Seq(stmts=stmts):
+            return ir.seq(*stmts)
+        case ir.For(var=v, min=low, extent=extent, body=body):
+            return ir.For(v, low, extent, body)
+        case ir.If(condition=c, then_body=body, else_body=ir.Seq(stmts=())):
+            return ir.If(c, body)
+        case ir.Allocate(buffer=b, body=body):
+            return ir.Allocate(b, body)
     return inner
 
 
-def _allocated(stmt: Stmt) -> list[Var]:
-    return [s.buffer.data for s in nodes_of(stmt, Allocate)]
+def _allocated(stmt: ir.Stmt) -> list[ir.Var]:
+    return [s.buffer.data for s in ir.nodes_of(stmt, ir.Allocate)]
 
 
-def _differ_in_scope(a: Var, b: Var) -> bool:
+def _differ_in_scope(a: ir.Var, b: ir.Var) -> bool:
     """Whether two pointers are of one type but for the scope."""
-    both = isinstance(a.type, PointerType) and isinstance(b.type, PointerType)
+    both = isinstance(a.type, ir.PointerType) and isinstance(b.type, ir.PointerType)
     return both and a.type.element is b.type.element  # type: ignore[union-attr]

@@ -20,10 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, Stmt, While
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
@@ -42,21 +39,21 @@ class Declare:
     """Declare ``buffer`` around the statement at ``path``: an allocation, or another view of a block that is there.
     Owes: its extents are safe and not negative."""
 
-    path: Path
-    buffer: Buffer
+    path: ir.Path
+    buffer: ir.Buffer
     view: bool = False
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        declared = (DeclBuffer if self.view else Allocate)(self.buffer, at(before.body, self.path))
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        declared = (ir.DeclBuffer if self.view else ir.Allocate)(self.buffer, ir.at(before.body, self.path))
         context = context_at(before, self.path, entry)
         return Rewrite(
-            before.with_body(put(before.body, self.path, declared)), extents_safe(context, self.buffer, self.path)
+            before.with_body(ir.put(before.body, self.path, declared)), extents_safe(context, self.buffer, self.path)
         )
 
 
-def extents_safe(context: Context, buffer: Buffer, path: Path) -> Iterator[Question]:
+def extents_safe(context: Context, buffer: ir.Buffer, path: ir.Path) -> Iterator[Question]:
     """The extents can be evaluated here and are not negative."""
-    run = evaluation(context, Allocate(buffer, SKIP), with_safety=True)
+    run = evaluation(context, ir.Allocate(buffer, ir.SKIP))
     yield from safe_questions(run.context, (s for _, s in run.safety), (), path)
 
 
@@ -65,13 +62,13 @@ def extents_safe(context: Context, buffer: Buffer, path: Path) -> Iterator[Quest
 class Drop:
     """Remove the declaration at ``path``, whose block (or view) nobody uses."""
 
-    path: Path
+    path: ir.Path
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        declared = at(before.body, self.path)
-        if not isinstance(declared, (Allocate, DeclBuffer)):
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        declared = ir.at(before.body, self.path)
+        if not isinstance(declared, (ir.Allocate, ir.DeclBuffer)):
             raise Misfit("no buffer is declared here")
-        return Rewrite(before.with_body(put(before.body, self.path, declared.body)), ())
+        return Rewrite(before.with_body(ir.put(before.body, self.path, declared.body)), ())
 
 
 @final
@@ -82,25 +79,25 @@ class Move:
     :param to: in the program without the allocation: a place from which on all uses of the block lie.
     """
 
-    path: Path
-    to: Path
+    path: ir.Path
+    to: ir.Path
     count: int = 1
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        allocation = at(before.body, self.path)
-        if not isinstance(allocation, Allocate):
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        allocation = ir.at(before.body, self.path)
+        if not isinstance(allocation, ir.Allocate):
             raise Misfit("no buffer is allocated here")
         b, without = allocation.buffer, replaced(before.body, self.path, 1, allocation.body)
         target = together(without, self.to, self.count)
-        after = before.with_body(replaced(without, self.to, self.count, Allocate(b, target, allocation.annotations)))
+        after = before.with_body(replaced(without, self.to, self.count, ir.Allocate(b, target, allocation.annotations)))
         stood = [self.path[:k] for k in range(len(self.path))]  # the places of what stands around the old place
-        around = [at(without, self.to[:k]) for k in range(len(self.to)) if self.to[:k] not in stood]
-        several = any(isinstance(s, (For, While)) for s in around)
+        around = [ir.at(without, self.to[:k]) for k in range(len(self.to)) if self.to[:k] not in stood]
+        several = any(isinstance(s, (ir.For, ir.While)) for s in around)
         if several and opaque_calls(target):
             raise Misfit(f"an opaque call may read what an earlier iteration left in {b.name}")
-        return Rewrite(after, self._questions(after, entry, b, target if several else SKIP))
+        return Rewrite(after, self._questions(after, entry, b, target if several else ir.SKIP))
 
-    def _questions(self, after: PrimFunc, entry: Entry, buffer: Buffer, target: Stmt) -> Iterator[Question]:
+    def _questions(self, after: ir.PrimFunc, entry: Entry, buffer: ir.Buffer, target: ir.Stmt) -> Iterator[Question]:
         """The extents are safe; and in ``target``, every read sees a write since its run of the new place began."""
         context = context_at(after, self.to, entry)
         yield from extents_safe(context, buffer, self.to)

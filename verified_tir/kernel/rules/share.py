@@ -16,12 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Call
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import Allocate, DeclBuffer
-from verified_tir.ir.visit import nodes_of, substitute
+from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.memory import Entry, bytes_of
 from verified_tir.kernel.obligation import Misfit, Question
@@ -41,28 +36,30 @@ class Share:
         views then stay what they are.
     """
 
-    path: Path
+    path: ir.Path
     positions: tuple[int, ...]
-    block: Buffer
+    block: ir.Buffer
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        block, target = self.block, at(before.body, self.path)
-        chosen: dict[Path, Allocate] = {}
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        block, target = self.block, ir.at(before.body, self.path)
+        chosen: dict[ir.Path, ir.Allocate] = {}
         for place in [(*self.path, k) for k in self.positions] or [self.path]:
-            allocation = at(before.body, place)
-            if not isinstance(allocation, Allocate):
+            allocation = ir.at(before.body, place)
+            if not isinstance(allocation, ir.Allocate):
                 raise Misfit("no buffer is allocated here")
             _check_kind(block, allocation)
             chosen[place] = allocation
         body = before.body
         for place, s in chosen.items():
-            body = put(body, place, substitute(DeclBuffer(s.buffer, s.body), {s.buffer.data: block.data}))
-        annotations = target.annotations if isinstance(target, Allocate) else ()
-        after = before.with_body(put(body, self.path, Allocate(block, at(body, self.path), annotations)))
+            body = ir.put(body, place, ir.substitute(ir.DeclBuffer(s.buffer, s.body), {s.buffer.data: block.data}))
+        annotations = target.annotations if isinstance(target, ir.Allocate) else ()
+        after = before.with_body(ir.put(body, self.path, ir.Allocate(block, ir.at(body, self.path), annotations)))
         questions = self._questions(before, entry, chosen)
         return Rewrite(after, questions, heirs=tuple((block.data, s.buffer.data) for s in chosen.values()))
 
-    def _questions(self, before: PrimFunc, entry: Entry, chosen: Mapping[Path, Allocate]) -> Iterator[Question]:
+    def _questions(
+        self, before: ir.PrimFunc, entry: Entry, chosen: Mapping[ir.Path, ir.Allocate]
+    ) -> Iterator[Question]:
         """The block can be allocated, and holds each buffer where that is allocated."""
         yield from extents_safe(context_at(before, self.path, entry), self.block, self.path)
         for place, s in chosen.items():
@@ -74,7 +71,7 @@ class Share:
             yield Question("view", claim, here, (), f.and_(fits, *starts), place)
 
 
-def _check_kind(block: Buffer, allocation: Allocate) -> None:
+def _check_kind(block: ir.Buffer, allocation: ir.Allocate) -> None:
     """That the block is such that it may hold the buffer.
 
     :raises Misfit: for other scopes or strides, or if another function of the module would see the block's shape.
@@ -84,6 +81,6 @@ def _check_kind(block: Buffer, allocation: Allocate) -> None:
         raise Misfit(f"{block.name if block.strides else b.name} has strides")
     if b.scope != block.scope:
         raise Misfit(f"{b.name} lives in scope {b.scope!r}, {block.name} in {block.scope!r}")
-    for call in nodes_of(allocation, Call):
+    for call in ir.nodes_of(allocation, ir.Call):
         if call.op.startswith("@") and b.data in call.args:
             raise Misfit(f"{b.name} is passed to {call.op[1:]}, which would see another shape")

@@ -12,11 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Expr, IntImm
-from verified_tir.ir.paths import Path, at, places
-from verified_tir.ir.stmt import Block, Evaluate, For, If, LetStmt, Seq, Stmt, Store, seq
-from verified_tir.ir.visit import map_children, nodes_of, sub_statements
+from verified_tir import ir
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.obligation import Misfit, Question
@@ -27,59 +23,59 @@ from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Safety
 
 
-def hole(number: int) -> Stmt:
+def hole(number: int) -> ir.Stmt:
     """The hole of a number."""
-    return Evaluate(IntImm(INT32, number))
+    return ir.Evaluate(ir.IntImm(ir.INT32, number))
 
 
-def number_of(stmt: Evaluate) -> int:
+def number_of(stmt: ir.Evaluate) -> int:
     """The number of a hole."""
-    assert isinstance(stmt.value, IntImm)
+    assert isinstance(stmt.value, ir.IntImm)
     return stmt.value.value
 
 
-def filled(skeleton: Stmt, texts: Sequence[Stmt]) -> Stmt:
+def filled(skeleton: ir.Stmt, texts: Sequence[ir.Stmt]) -> ir.Stmt:
     """The skeleton with its holes filled."""
-    if isinstance(skeleton, Evaluate):
+    if isinstance(skeleton, ir.Evaluate):
         return texts[number_of(skeleton)]
-    if isinstance(skeleton, Seq):
-        return seq(*[filled(s, texts) for s in skeleton.stmts])
-    return map_children(skeleton, lambda n: filled(n, texts) if isinstance(n, Stmt) else n)
+    if isinstance(skeleton, ir.Seq):
+        return ir.seq(*[filled(s, texts) for s in skeleton.stmts])
+    return ir.map_children(skeleton, lambda n: filled(n, texts) if isinstance(n, ir.Stmt) else n)
 
 
-def evaluated_by(skeleton: Stmt, ran: frozenset[int] = frozenset()) -> Iterator[tuple[Expr, frozenset[int]]]:
+def evaluated_by(skeleton: ir.Stmt, ran: frozenset[int] = frozenset()) -> Iterator[tuple[ir.Expr, frozenset[int]]]:
     """Bounds and conditions, each with the holes that may have run before it is evaluated."""
     match skeleton:
-        case For(min=low, extent=extent):
+        case ir.For(min=low, extent=extent):
             yield from ((low, ran), (extent, ran))
-            ran = ran.union(map(number_of, nodes_of(skeleton, Evaluate)))
-        case If(condition=c):
+            ran = ran.union(map(number_of, ir.nodes_of(skeleton, ir.Evaluate)))
+        case ir.If(condition=c):
             yield c, ran
-    for sub in sub_statements(skeleton):
+    for sub in ir.sub_statements(skeleton):
         yield from evaluated_by(sub, ran)
-        if isinstance(skeleton, Seq):
-            ran = ran.union(map(number_of, nodes_of(sub, Evaluate)))
+        if isinstance(skeleton, ir.Seq):
+            ran = ran.union(map(number_of, ir.nodes_of(sub, ir.Evaluate)))
 
 
-def known_of(context: Context, stmt: Stmt) -> Iterator[Term]:
+def known_of(context: Context, stmt: ir.Stmt) -> Iterator[Term]:
     """What is so wherever a statement begins, since what it evaluates in that memory is safe: bounds and conditions are
     defined, too."""
     match stmt:
-        case Seq(stmts=(first, *_)) | Block(is_label=True, body=first):
+        case ir.Seq(stmts=(first, *_)) | ir.Block(is_label=True, body=first):
             yield from known_of(context, first)
-        case For(min=low, extent=extent) if not opaque_calls(low, extent):
+        case ir.For(min=low, extent=extent) if not opaque_calls(low, extent):
             yield from _known_safe(context, (low, extent))
             yield last_value_fits(context, low, extent)
-        case If(condition=c) if not opaque_calls(c):
+        case ir.If(condition=c) if not opaque_calls(c):
             yield from _known_safe(context, (c,))
-            for step, sub in enumerate(sub_statements(stmt)):
+            for step, sub in enumerate(ir.sub_statements(stmt)):
                 inside = enter(context, stmt, (step,))
                 yield from (f.implies(f.and_(*inside.domain), t) for t in known_of(inside.context, sub))
-        case Store() | LetStmt() if not opaque_calls(*expressions(stmt)):
+        case ir.Store() | ir.LetStmt() if not opaque_calls(*expressions(stmt)):
             yield from _known_safe(context, expressions(stmt), defined=False)
 
 
-def _known_safe(context: Context, exprs: Sequence[Expr], *, defined: bool = True) -> Iterator[Term]:
+def _known_safe(context: Context, exprs: Sequence[ir.Expr], *, defined: bool = True) -> Iterator[Term]:
     """That it is safe to evaluate the expressions, and gives ``defined`` values."""
     for e in exprs:
         if e.dtype.lanes == 1:
@@ -90,7 +86,7 @@ def _known_safe(context: Context, exprs: Sequence[Expr], *, defined: bool = True
                 yield value.defined
 
 
-def last_value_fits(context: Context, low: Expr, extent: Expr) -> Term:
+def last_value_fits(context: Context, low: ir.Expr, extent: ir.Expr) -> Term:
     """That the last value of a loop over ``[low, low + extent)`` is one of its type; if there is none, ``low`` is."""
     encoder = context.encoder()
     last = f.sub(f.add(encoder.value(low), encoder.value(extent)), f.integer(1))
@@ -106,54 +102,54 @@ class Inside:
     domain: tuple[Term, ...]
     context: Context
 
-    def at(self, exprs: Iterable[Expr]) -> tuple[Term, ...]:
+    def at(self, exprs: Iterable[ir.Expr]) -> tuple[Term, ...]:
         """Values of expressions there."""
         encoder = self.context.encoder()
         return tuple(encoder.value(e) for e in exprs)
 
 
-def enter(context: Context, skeleton: Stmt, path: Path, values: Sequence[Term] | None = None) -> Inside:
+def enter(context: Context, skeleton: ir.Stmt, path: ir.Path, values: Sequence[Term] | None = None) -> Inside:
     """An arbitrary iteration, or the one of these values."""
     here, start, found = context.fork(), len(context.path), list[Term]()
     for step in path:
         evaluated = list[Encoded]()
         match skeleton:
-            case For():
+            case ir.For():
                 found.append(here.bind_loop(skeleton, None if values is None else values[len(found)]))
                 skeleton = skeleton.body
                 continue
-            case If(condition=e) | LetStmt(value=e):
+            case ir.If(condition=e) | ir.LetStmt(value=e):
                 evaluated = [here.encoder().encode(e)]
         skeleton = here.into(skeleton, step, evaluated)
     return Inside(tuple(found), tuple(here.path[start:]), here)
 
 
 def safely(
-    here: Context, skeleton: Stmt, values: Mapping[int, Sequence[Expr]], known: tuple[Term, ...], path: Path
+    here: Context, skeleton: ir.Stmt, values: Mapping[int, Sequence[ir.Expr]], known: tuple[Term, ...], path: ir.Path
 ) -> Iterator[Question]:
     """Bounds and conditions, and what is evaluated in each hole, are safe and defined under what encloses them."""
     found = list[Question]()
     match skeleton:
-        case For(min=low, extent=extent):
+        case ir.For(min=low, extent=extent):
             found.extend(evaluated_safely(here, (low, extent), known, path))
             if (fits := last_value_fits(here, low, extent)) is not f.TRUE:
                 claim = f"the loop's last value fits {low.dtype}"
                 found.append(Question("safety", claim, here, known, fits, path, "after"))
-        case If(condition=c):
+        case ir.If(condition=c):
             found.extend(evaluated_safely(here, (c,), known, path))
-        case Evaluate():
+        case ir.Evaluate():
             found.extend(evaluated_safely(here, values[number_of(skeleton)], known, path))
     yield from (q for q in found if q.goal not in known)
-    for step, sub in enumerate(sub_statements(skeleton)):
+    for step, sub in enumerate(ir.sub_statements(skeleton)):
         yield from safely(enter(here, skeleton, (step,)).context, sub, values, known, path)
 
 
-def loops_around(stmt: Stmt, path: Path) -> list[For]:
+def loops_around(stmt: ir.Stmt, path: ir.Path) -> list[ir.For]:
     """The loops in a statement around the place, outermost first."""
-    return [s for s in (at(stmt, path[:k]) for k in range(len(path))) if isinstance(s, For)]
+    return [s for s in (ir.at(stmt, path[:k]) for k in range(len(path))) if isinstance(s, ir.For)]
 
 
-def check_values(loops: Sequence[For], values: Sequence[Expr]) -> None:
+def check_values(loops: Sequence[ir.For], values: Sequence[ir.Expr]) -> None:
     """There is a value of its type for each loop.
 
     :raises Misfit: if not.
@@ -170,20 +166,22 @@ class Skeleton:
     :raises Misfit: if something else stands in it, or if its holes are not numbered from 0 on.
     """
 
-    def __init__(self, stmt: Stmt) -> None:
-        for s in nodes_of(stmt, Stmt):
-            if not isinstance(s, (For, If, Seq, Block)) and not (
-                isinstance(s, Evaluate) and isinstance(s.value, IntImm)
+    def __init__(self, stmt: ir.Stmt) -> None:
+        for s in ir.nodes_of(stmt, ir.Stmt):
+            if not isinstance(s, (ir.For, ir.If, ir.Seq, ir.Block)) and not (
+                isinstance(s, ir.Evaluate) and isinstance(s.value, ir.IntImm)
             ):
                 raise Misfit("something other than loops, branches and sequences stands around the holes")
         holes = sorted(
-            (number_of(s), p) for p, s in places(stmt, lambda s: isinstance(s, Evaluate)) if isinstance(s, Evaluate)
+            (number_of(s), p)
+            for p, s in ir.places(stmt, lambda s: isinstance(s, ir.Evaluate))
+            if isinstance(s, ir.Evaluate)
         )
         if [k for k, _ in holes] != list(range(len(holes))):
             raise Misfit("the holes are not numbered from 0 on, each in one place")
         self.stmt, self.places = stmt, dict(holes)
 
-    def loops(self, hole: int) -> list[For]:
+    def loops(self, hole: int) -> list[ir.For]:
         """The loops around a hole, outermost first."""
         return loops_around(self.stmt, self.places[hole])
 

@@ -30,12 +30,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import final
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Load, Not
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, at, put
-from verified_tir.ir.stmt import SKIP, Allocate, If, Stmt, Store, While, seq
-from verified_tir.ir.visit import nodes_of, refresh_binders
+from verified_tir import ir
 from verified_tir.kernel.access import Access, Instance, equal, happens_before, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
@@ -59,33 +54,35 @@ class Stage:
     :param only: places within the statement; what reads elsewhere goes on reading ``buffer``.  All of it, if empty.
     """
 
-    path: Path
-    buffer: Buffer
+    path: ir.Path
+    buffer: ir.Buffer
     layout: LayoutMap
     name: str
     scope: str = "global"
     copy_out: bool = False
-    only: tuple[Path, ...] = ()
+    only: tuple[ir.Path, ...] = ()
 
-    def rewrite(self, before: PrimFunc, entry: Entry) -> Rewrite:
-        target = at(before.body, self.path)
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        target = ir.at(before.body, self.path)
         context = context_at(before, self.path, entry)
-        new = Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
+        new = ir.Buffer.fresh(self.name, self.buffer.dtype, self.layout.shape, self.scope)
         self._check(context, target, new)
         moved = target
         for place in self.only or ((),):
-            redirected = self.layout.move(at(moved, place), self.buffer, new, stores=self.copy_out)
-            moved = put(moved, place, redirected)
-        here, there = Load(self.buffer, self.layout.inverse), Load(new, self.layout.inverse_inputs)
-        inwards = self._nest(Store(new, here, there.indices))
-        outwards = self._nest(Store(self.buffer, there, here.indices))
-        allocated = Allocate(new, seq(inwards, moved, refresh_binders(outwards)[0] if self.copy_out else SKIP))
-        copy = Allocate(new, outwards if self.copy_out else inwards)
+            redirected = self.layout.move(ir.at(moved, place), self.buffer, new, stores=self.copy_out)
+            moved = ir.put(moved, place, redirected)
+        here, there = ir.Load(self.buffer, self.layout.inverse), ir.Load(new, self.layout.inverse_inputs)
+        inwards = self._nest(ir.Store(new, here, there.indices))
+        outwards = self._nest(ir.Store(self.buffer, there, here.indices))
+        allocated = ir.Allocate(
+            new, ir.seq(inwards, moved, ir.refresh_binders(outwards)[0] if self.copy_out else ir.SKIP)
+        )
+        copy = ir.Allocate(new, outwards if self.copy_out else inwards)
         questions = self._questions(context, target, new, allocated, copy)
         heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
-        return Rewrite(before.with_body(put(before.body, self.path, allocated)), questions, heirs=heirs)
+        return Rewrite(before.with_body(ir.put(before.body, self.path, allocated)), questions, heirs=heirs)
 
-    def _check(self, context: Context, target: Stmt, new: Buffer) -> None:
+    def _check(self, context: Context, target: ir.Stmt, new: ir.Buffer) -> None:
         """The parameters fit the program.
 
         :raises Misfit: if they do not.
@@ -103,20 +100,20 @@ class Stage:
         if context.several_types(data):
             raise Misfit(f"the block of {name} has views of several types; a copy at one of them is none at the others")
 
-    def _nest(self, copy: Stmt) -> Stmt:
+    def _nest(self, copy: ir.Stmt) -> ir.Stmt:
         """The loops over the box of T, and in them the condition, around a copy."""
         padding = self.layout.padding
-        if padding is not FALSE:
-            copy = If(padding.a if isinstance(padding, Not) else Not(padding), copy)
+        if padding is not ir.FALSE:
+            copy = ir.If(padding.a if isinstance(padding, ir.Not) else ir.Not(padding), copy)
         return over_box(self.layout.inverse_inputs, self.layout.shape, copy)
 
     # -- obligations --------------------------------------------------------------------------------------------
 
     def _questions(
-        self, context: Context, target: Stmt, new: Buffer, allocated: Stmt, copy: Stmt
+        self, context: Context, target: ir.Stmt, new: ir.Buffer, allocated: ir.Stmt, copy: ir.Stmt
     ) -> Iterator[Question]:
         """``copy`` is what goes out, or comes in if nothing does: both touch the same elements of B."""
-        run = instance(context, copy, with_safety=True)
+        run = instance(context, copy)
         yield from safe_questions(run.context, (s for _, s in run.safety), (), self.path)
         yield from masked_lanes_safe(context, allocated, new, self.path)
         others: list[Access] = []
@@ -143,9 +140,9 @@ class Stage:
         claim = f"what {'writes' if a.write else 'reads'} {self.buffer.name} lies in the region"
         yield Question("stage", claim, context, given, goal, place)
 
-    def _after_reads(self, context: Context, target: Stmt, others: Sequence[Access]) -> Iterator[Question]:
+    def _after_reads(self, context: Context, target: ir.Stmt, others: Sequence[Access]) -> Iterator[Question]:
         """A store to the block, which T does not see, comes after all redirected reads of its element."""
-        repeated = bool(nodes_of(target, While))  # iterations of which nothing tells apart
+        repeated = bool(ir.nodes_of(target, ir.While))  # iterations of which nothing tells apart
         run = instance(context, target)
         reads = [a for a in run.outer() if self._moves(a)]
         for store, a in product((s for s in others if s.write), reads):  # equal accesses at other moments, too
