@@ -61,6 +61,14 @@ def test_opaque_calls_leave_what_keeps_their_order(body: str) -> None:
     assert "i_0" in s.script()
 
 
+def test_an_opaque_call_may_write_what_its_statement_loads() -> None:
+    """The index comes before the value: the call may make the divisor zero."""
+    text = "B[0] = 1.0\nif B[0] == T.float32(1):\n    A[{}] = A[T.if_then_else(B[0] == T.float32(1), 0, 9)]"
+    Schedule(program(text.format(0)))
+    with pytest.raises(Refuted):
+        Schedule(program(text.format('T.call_extern("int32", "g") % 8')))
+
+
 def test_nothing_moves_past_an_opaque_call() -> None:
     s = Schedule(program('for i, j in T.grid(2, 4):\n    B[i * 4 + j] = T.call_extern("float32", "random")'))
     with pytest.raises(Refuted, match="an opaque call, assertion or while loop stays in its place"):

@@ -280,11 +280,23 @@ CASES = {
         '',
         """
         - writes barrier at ()
-        - reads X[0] = (X 0) ((X.def 0)) at ()
-        - writes A[(X 0)] = call' (true) at ()
-        - an index that is undef: (X.def 0) at ()
-        - in bounds: (and (<= 0 (X 0)) (< (X 0) 8)) at ()
-        - unknown: call'', call'
+        - reads X[0] = X' (X.def') at ()
+        - writes A[X'] = call' (true) at () if int(X')
+        - an index that is undef: X.def' at () if int(X')
+        - in bounds: (and (<= 0 X') (< X' 8)) at () if int(X')
+        - unknown: call'', call', X', X.def'
+        """,
+    ),
+    'a value beside an opaque call': (
+        "A[T.call_extern('int32', 'g')] = X[0]",
+        False,
+        '',
+        """
+        - writes barrier at ()
+        - reads X[0] = X' (X.def') at ()
+        - writes A[call'] = X' (X.def') at () if int(X') if int(call')
+        - in bounds: (and (<= 0 call') (< call' 8)) at () if int(X') if int(call')
+        - unknown: X', X.def', call'
         """,
     ),
     'an index that an opaque call gives': (

@@ -59,6 +59,8 @@ def everything(known: Known, e: Element) -> Iterator[Term]:
     yield from known.suppose(e)
     run = known.run(e)
     yield from known.frame(e)
+    if run is not None:
+        yield from known.frame(e, known.event(run.older))
     for k in range(0 if run is None else len(run.touching)):
         yield from known.contents(e, k)
         for name, holds in tried(e):
@@ -338,6 +340,8 @@ FALSE = {
     "what another iteration stores": FILLED + "if A[1] != X[0]:\n    B[100] = 1",
     "an assumption of another iteration": ASSUMED + "if A[4] != n:\n    B[100] = 1",
     "a divisor of later": "for i in range(2):\n    B[0] = 7 // X[0]",
+    "what the second of two stores left": "A[1] = 7\nfor i in range(4):\n    if n > 0:\n        A[i] = 1\n"
+    "    if n < 5:\n        A[i] = 2\nB[T.Select(n > 0, 0, A[1] - 7)] = 1",
     "a sum that is negative": "A[0] = 0\nfor i in range(4):\n    A[0] = A[0] - 1\nB[A[0] + 3] = 1",
 }  # fmt: skip
 

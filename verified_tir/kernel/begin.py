@@ -92,8 +92,8 @@ def entered(context: Context, e: Element) -> tuple[Term, ...]:
             in_undef.append(f.TRUE)
             continue
         here = context.bound(p.indices, e.address[: len(p.indices)])
-        inside = here.encoder().value(p.predicate)
-        value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry)
+        inside, lane = here.encoder().value(p.predicate), e.address[-1] if p.buffer.dtype.lanes > 1 else None
+        value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry, lane)
         in_undef.append(f.and_(inside, f.not_(value.defined)))
         if value.defined is f.FALSE:
             known.append(f.implies(inside, f.not_(e.defined)))

@@ -217,9 +217,13 @@ class _Walker:
         return values
 
     def store(self, stmt: ir.Store) -> None:
-        lane, loops = self.context.any_lane(stmt.value), self.loops
+        lane, loops, outer = self.context.any_lane(stmt.value), self.loops, self.volatile
         if lane is not None:
             self.within(lane)
+        if opaque_calls(stmt):  # wherever in the statement it stands, it may write before a load
+            self.volatile = {EVERYTHING}
+            if not opaque_calls(stmt.value):
+                self.barrier()
         written = self.evaluate(stmt.value, lane)
         value = self.context.held(stmt.buffer, written)
         if value.value is not written.value:
@@ -233,4 +237,4 @@ class _Walker:
         self.result.accesses.append(
             Access(stmt.buffer, indices, element_lane, address, True, given, place, self.loops, value, written)
         )
-        self.loops = loops
+        self.loops, self.volatile = loops, outer

@@ -31,6 +31,13 @@ def test_swap_counts_what_guards_read() -> None:
     refused(program(guard.format(0)), moves.swap((), 0), "the write and the read of A")
 
 
+def test_nothing_passes_an_opaque_call_that_gives_an_index() -> None:
+    stays = "an opaque call, assertion or while loop stays in its place"
+    called = 'B[T.call_extern("int32", "g") % 4] = 1'
+    for text in (f"{called}\nA[0] = 2", f"A[0] = 2\n{called}", f"{called}\n{called}"):
+        refused(program(text), moves.swap((), 0), stays)
+
+
 def test_distribute() -> None:
     text = "for i in range(3):\n    A[i] = i\n    B[i] = A[{}]"
     gives(

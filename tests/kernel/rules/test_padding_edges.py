@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.kernel.programs import PROVER, load, program, why
 from tests.kernel.rules.test_padding import _with_body, holds, padded, reason, tiled
-from verified_tir.ir.expr import FALSE, Undef, Var
+from verified_tir.ir.expr import FALSE, Broadcast, Call, StringImm, Undef, Var
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -112,3 +112,26 @@ def test_a_value_mentions_symbols_only() -> None:
     assert reason_of(apply(PadValue(new, 0, r), theorem, PROVER)) == "the padding's value mentions r"
     then(theorem, PadValue(new, 0, load(new, 0, 0)))
     assert theorem.paddings[0].predicate is not FALSE
+
+
+def test_a_value_makes_no_opaque_call() -> None:
+    start = reflexive(program("pass", PAIR))
+    old = start.after.buffers[0]
+    theorem = then(start, tiled(old, Undef(old.dtype)))
+    new = theorem.after.buffers[0]
+    before, after = (Call(old.dtype, "call_extern", (StringImm("g"), x)) for x in (load(old, 0), load(new, 0, 0)))
+    for found in (apply(tiled(old, before), start, PROVER), apply(PadValue(new, 0, after), theorem, PROVER)):
+        assert reason_of(found) == "the result of the opaque call call_extern is unknown"
+
+
+def test_padding_of_vectors() -> None:
+    """Each lane of an element holds its lane of the value."""
+    vectors = PAIR.replace("int32", "int32x4")
+    start = reflexive(program("for i in range(5):\n    B[i] = C[i]", vectors))
+    old = start.after.buffers[0]
+    refuted = "padding: the padding of B holds its value at the end (Refuted)"
+    assert reason_of(apply(tiled(old, load(old, 0)), start, PROVER)) == refuted
+    free = then(start, tiled(old, Undef(old.dtype)))
+    for value in (Broadcast(const(1), 4), load(free.after.buffers[0], 0, 1)):
+        accepted = isinstance(apply(PadValue(free.after.buffers[0], 0, value), free, PROVER), Refines)
+        assert accepted is isinstance(value, Broadcast)

@@ -83,7 +83,7 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
     yield from safe_questions(run.context, (s for _, s in run.safety), (), ())
     for load in run.accesses:  # what the value reads is no padding whose value is read from memory in turn
         for q in here.entry.paddings:
-            if q.buffer is p.buffer and q.value is not None and ir.nodes_of(q.value, ir.Load):
+            if q.buffer is load.buffer and q.value is not None and ir.nodes_of(q.value, ir.Load):
                 inside = here.bound(q.indices, load.indices).encoder().value(q.predicate)
                 claim = f"the padding of {p.buffer.name} is not read from such padding itself"
                 yield Question("padding", claim, run.context, load.given, f.not_(inside), (), "after")
@@ -114,7 +114,8 @@ def holds_value(context: Context, p: Padding, value: ir.Expr) -> Question:
     ys, here = anywhere(context, p.indices, p.buffer.shape)
     encoder = here.bound(p.indices, ys).encoder()
     inside = encoder.value(p.predicate)
-    found, wanted = encoder.encode(ir.Load(p.buffer, p.indices)), encoder.encode(value)
+    lane = here.any_lane(value)
+    found, wanted = encoder.encode(ir.Load(p.buffer, p.indices), lane), encoder.encode(value, lane)
     goal = f.implies(wanted.defined, f.and_(found.defined, f.eq(found.value, wanted.value)))
     claim = f"the padding of {p.buffer.name} holds its value at the end"
     return Question("padding", claim, here, (inside,), goal, (), "after")
