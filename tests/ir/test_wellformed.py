@@ -22,6 +22,7 @@ T = Buffer.declare("t", (16,), "int32")
 VIEW = replace(A, name="V")
 X, Y, P = Var.fresh("x"), Var.fresh("y"), Var.fresh("p", HANDLE)
 LET = LetExpr(X, const(1), X + 1)
+SIZED = replace(A, name="W", shape=(LET,))
 
 
 def function(*stmts: Stmt) -> PrimFunc:
@@ -45,6 +46,7 @@ def loop(var: Var, body: Stmt) -> Stmt:
         (LetStmt(X, const(2), put_in(X)),),
         (Allocate(T, Store(T, const(1), (const(0),))),),
         (DeclBuffer(VIEW, Store(VIEW, const(1), (const(0),))), DeclBuffer(VIEW, SKIP)),
+        (DeclBuffer(SIZED, Store(SIZED, const(1), (const(0),))),),
     ],
 )
 def test_it_is_a_program(stmts: tuple[Stmt, ...]) -> None:
@@ -68,6 +70,7 @@ def test_it_is_a_program(stmts: tuple[Stmt, ...]) -> None:
         ((Allocate(T, SKIP), Allocate(T, SKIP)), "t is bound twice"),
         ((Allocate(A, SKIP),), "A is bound twice"),
         ((Store(VIEW, const(1), (const(0),)),), "buffer V is not declared here"),
+        ((Store(SIZED, const(1), (const(0),)),), "buffer W is not declared here"),
     ],
 )
 def test_it_is_no_program(stmts: tuple[Stmt, ...], why: str) -> None:

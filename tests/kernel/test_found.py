@@ -5,8 +5,11 @@ Beside most of them stands a neighbour that is right and must be accepted.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.kernel.programs import (
     AB,
+    PROVER,
     accepted,
     body_of,
     buffer,
@@ -50,7 +53,12 @@ from verified_tir.ir.stmt import (
     seq,
 )
 from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.access import BARRIER
 from verified_tir.kernel.calls import Arguments
+from verified_tir.kernel.entry import prove_program
+from verified_tir.kernel.memory import Entry
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.rules.bind import Bind
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.couple import Couple
@@ -323,6 +331,25 @@ def test_nothing_moves_past_an_assertion() -> None:
     for other in (f.body, inside, Assume(load(buffer(f, "A"), 1) > 0)):
         refused(f.with_body(seq(check, other)), moves.swap((), 0), "stays in its place")
         refused(f.with_body(seq(other, check)), moves.swap((), 0), "stays in its place")
+
+
+def test_what_nothing_moves_past_is_no_buffer_of_a_program() -> None:
+    """A block that is allocated in a statement is no business of another one; so this one must not be a program's."""
+    f = program("B[1] = 1")
+    check = Assert(load(buffer(f, "A"), 0) > 0, "positive")
+    hidden = f.with_body(seq(f.body, Allocate(BARRIER, check)))
+    refused(hidden, moves.swap((), 0), "no buffer of a program is what nothing moves past")
+    assert isinstance(prove_program(hidden, PROVER, Entry()), NoMatch)
+    loop = For(Var.fresh("i"), const(0), const(4), Allocate(BARRIER, check), "parallel")
+    assert isinstance(prove_race_free(f.with_body(loop), PROVER, Entry()), NoMatch)
+
+
+def test_a_view_that_is_not_declared_is_no_way_to_a_block() -> None:
+    """It is not known where in the block it lies, and would be what it says once it is declared."""
+    f = program("A[0] = B[0]\nA[1] = 5")
+    a, b, x = buffer(f, "A"), buffer(f, "B"), Var.fresh("x")
+    view = replace(b, name="V", shape=(LetExpr(x, const(3), x),), elem_offset=const(1))
+    refused(f, Insert((0,), store(a, load(view, 0), 0), "after"), "buffer V is not declared here")
 
 
 # -------------------------------------------------------------------------------------------------- blocks and padding

@@ -112,6 +112,6 @@ def needed(node: Node) -> tuple[Name, ...]:
             return tuple(dict.fromkeys((*needed(value), *needed(body))))
         case Expr() | Buffer() if not nodes_of(node, LetExpr):
             return tuple([n for n in walk(node) if isinstance(n, (Var, Buffer))])
-    own = {*binds(node), *declares(node)}
+    own, itself = {*binds(node), *declares(node)}, (node,) if isinstance(node, Buffer) else ()
     rest = [n for p in children(node) for n in needed(p) if n not in own]
-    return tuple(dict.fromkeys(chain(*map(needed, outside), rest)))
+    return tuple(dict.fromkeys(chain(itself, *map(needed, outside), rest)))

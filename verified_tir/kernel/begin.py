@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from functools import reduce
 
 from verified_tir import ir
+from verified_tir.kernel.access import BARRIER
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.memory import Element, Entered, Entry
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, fresh, in_range, sort_of
+from verified_tir.semantics.encode import Encoded, Unencodable, fresh, in_range, sort_of
 
 LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 """Largest symbolic extent, by the width of the symbol; checked when the function is called."""
@@ -54,6 +55,8 @@ def _views(func: ir.PrimFunc) -> dict[ir.Var, tuple[ir.Buffer, ...]]:
     allocated = [n.buffer for n in ir.nodes_of(func.body, ir.Allocate)]
     for b in dict.fromkeys((*func.buffers, *allocated, *ir.nodes_of(func.body, ir.Buffer))):
         found[b.data] = (*found.get(b.data, ()), b)
+    if BARRIER.data in found:
+        raise Unencodable(f"no buffer of a program is {BARRIER.name}")
     return found
 
 

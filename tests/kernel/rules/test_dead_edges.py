@@ -130,3 +130,12 @@ def test_a_witness_does_not_see_what_another_iteration_saw() -> None:
     accepted(program(text.format("True", "i"), FLAGS), Erase((0,), 1))
     outcome = run(f, {"B": np.zeros(8, np.int32), "D": np.zeros(1, np.bool_)})
     assert outcome.arrays["B"].tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_where_an_opaque_call_may_look_nothing_later_makes_a_store_dead() -> None:
+    """Behind the assertion n is not 7, so there was no store; but the call has seen it before."""
+    text = 'if n == 7:\n    A[0] = 1\n{}assert n != 7, "seven"\nA[0] = 2'
+    refused(program(text.format("T.evaluate(T.call_extern('int32', 'f', A.data))\n"), ABN), Erase((0,), 3),
+            OVERWRITTEN.format("A"))  # fmt: skip
+    refused(program(text.format(""), ABN), Erase((0,), 2), OVERWRITTEN.format("A"))
+    accepted(program(text.format("").replace('assert n != 7, "seven"\n', ""), ABN), Erase((0,), 1))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.kernel.programs import AB, accepted, body_of, program
+import numpy as np
+
+from tests.kernel.programs import AB, accepted, body_of, program, refused
 from tests.kernel.rules.test_stage import SIX, read, window
 from verified_tir.ir.expr import Binary
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import put
-from verified_tir.ir.stmt import Seq
+from verified_tir.ir.stmt import Allocate, For, Seq
 from verified_tir.ir.sugar import const
+from verified_tir.kernel.rules.common import replaced
 from verified_tir.kernel.rules.rewrite import Edit, Rewrite
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.semantics.interpreter import run
 
 
 def nested(body: str, params: str) -> PrimFunc:
@@ -46,3 +51,50 @@ def test_reads_go_to_the_copy_where_they_are_proved_to_lie_in_it() -> None:
     f = nested("B[0] = A[0]\nB[1] = A[5]\nB[2] = A[1]", SIX)
     new = accepted(f, replace(read(f, window(0, 4)), only=((0, 0), (1,))))
     assert body_of(new).endswith("B[0] = c[0]\nB[1] = A[5]\nB[2] = c[1]")
+
+
+TWICE = """
+t = T.alloc_buffer((1,), "int32")
+for i in range(2):
+    B[0] = 1
+    if i > 0:
+        B[0] = 0
+    if B[0] == 1:
+        t[0] = 5
+    A[i] = t[0]
+"""
+"""The second iteration reads what the first one stored."""
+
+OWN = "scope: the read of t sees a write of its own iteration (Refuted)"
+
+
+def left_in_a(f: PrimFunc) -> list[int]:
+    """The first two elements of A after a run."""
+    arrays = {name: np.zeros(4, np.int32) for name in "AB"}
+    return run(f, arrays).arrays["A"][:2].tolist()  # type: ignore[no-any-return]
+
+
+def test_an_allocation_moves_into_a_loop_that_takes_the_place_of_a_sequence() -> None:
+    """Where the allocation goes, the sequence is spliced: what stands at its place then is the loop."""
+    f = program(TWICE)
+    body = f.body
+    assert isinstance(body, Allocate)
+    f = f.with_body(Seq((Allocate(body.buffer, Seq((body.body,))),)))
+    assert left_in_a(f) == [5, 5]
+    refused(f, Move((0,), (0,)), OWN)
+
+
+def test_several_statements_are_replaced_where_they_stand() -> None:
+    """Were the sequence before them spliced, what they read would be looked at before ``B[0] = 0``."""
+    f = program(TWICE)
+    assert isinstance(f.body, Allocate)
+    loop = f.body.body
+    assert isinstance(loop, For)
+    assert isinstance(loop.body, Seq)
+    one, two, three, four = loop.body.stmts
+    body = Seq((Seq((one, two)), three, four))
+    assert replaced(body, (1,), 2, one) is Seq((Seq((one, two)), one))
+    assert replaced(body, (0,), 3, one) is one
+    nested_there = f.with_body(Allocate(f.body.buffer, replace(loop, body=body)))
+    assert left_in_a(nested_there) == [5, 5]
+    refused(nested_there, Move((), (0, 1), 2), OWN)

@@ -34,8 +34,9 @@ def replaced(root: ir.Stmt, path: ir.Path, count: int, new: ir.Stmt) -> ir.Stmt:
     around = ir.at(root, path[:-1])
     if count <= 1 or not isinstance(around, ir.Seq):
         return ir.put(root, path, new)
-    stmts = ir.seq(*around.stmts[: path[-1]], new, *around.stmts[path[-1] + count :])
-    return ir.put(root, path[:-1], stmts)
+    added = new.stmts if isinstance(new, ir.Seq) else (new,)  # other sequences stay as they are, as with ``put``
+    stmts = (*around.stmts[: path[-1]], *added, *around.stmts[path[-1] + count :])
+    return ir.put(root, path[:-1], stmts[0] if len(stmts) == 1 else ir.Seq(stmts))
 
 
 def never_meet(

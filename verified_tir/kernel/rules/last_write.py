@@ -120,8 +120,8 @@ def dead(
     ends = not any(map(may_not_pass, later))  # otherwise somebody else may read, or the run may end there
     for a in stores:
         claim = f"the store to {a.buffer.name} is dead: it is certainly overwritten later"
-        goal = overwrites(ran, a) if ends else f.FALSE
-        yield Question("dead", claim, ran[-1][0] if ran else context, a.given, goal, (*path, *a.place), where)
+        here, goal = (ran[-1][0], overwrites(ran, a)) if ran and ends else (context, f.FALSE)
+        yield Question("dead", claim, here, a.given, goal, (*path, *a.place), where)
 
 
 def may_not_pass(stmt: ir.Stmt) -> bool:

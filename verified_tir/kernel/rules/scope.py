@@ -71,6 +71,12 @@ class Drop:
         return Rewrite(before.with_body(ir.put(before.body, self.path, declared.body)), ())
 
 
+def _loops_around(root: ir.Stmt, path: ir.Path) -> set[ir.Path]:
+    """The places of the loops around a place."""
+    around = [path[:k] for k in range(len(path))]
+    return {place for place in around if isinstance(ir.at(root, place), (ir.For, ir.While))}
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Move:
@@ -90,9 +96,7 @@ class Move:
         b, without = allocation.buffer, replaced(before.body, self.path, 1, allocation.body)
         target = together(without, self.to, self.count)
         after = before.with_body(replaced(without, self.to, self.count, ir.Allocate(b, target, allocation.annotations)))
-        stood = [self.path[:k] for k in range(len(self.path))]  # the places of what stands around the old place
-        around = [ir.at(without, self.to[:k]) for k in range(len(self.to)) if self.to[:k] not in stood]
-        several = any(isinstance(s, (ir.For, ir.While)) for s in around)
+        several = not _loops_around(without, self.to) <= _loops_around(before.body, self.path)
         if several and opaque_calls(target):
             raise Misfit(f"an opaque call may read what an earlier iteration left in {b.name}")
         return Rewrite(after, self._questions(after, entry, b, target if several else ir.SKIP))
