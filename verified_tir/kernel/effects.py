@@ -22,6 +22,12 @@ def opaque_calls(*nodes: ir.Node) -> bool:
     return any(EVERYTHING in effects(n)[1] for n in nodes)
 
 
+def pointed(block: ir.Var, *nodes: ir.Node) -> bool:
+    """Whether a block's pointer is mentioned itself, and not only as that of a buffer: whoever gets it, through a let
+    or a choice perhaps, sees where the block is."""
+    return any(block in ir.children(n) for root in nodes for n in ir.walk(root) if not isinstance(n, ir.Buffer))
+
+
 @ir.once
 def assumes(stmt: ir.Stmt) -> bool:
     """Whether something is known of memory where a statement has ended: an assumption stands in it."""

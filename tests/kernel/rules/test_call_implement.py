@@ -5,10 +5,12 @@ from __future__ import annotations
 from tests.kernel.programs import accepted, body_of, buffer, program, refused
 from tests.kernel.rules.test_call import AB, DOUBLE
 from verified_tir.derivation.assumptions import axiom_of
-from verified_tir.ir.expr import Expr
+from verified_tir.ir.dtype import HANDLE, INT32
+from verified_tir.ir.expr import Call, Expr, LetExpr, Select, StringImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
-from verified_tir.ir.sugar import const
+from verified_tir.ir.stmt import Evaluate, LetStmt
+from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Implement
@@ -58,3 +60,24 @@ def test_an_opaque_implementation_is_an_axiom() -> None:
     refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is no whole block")
     plain = parse_func(DOUBLE.replace("def double", "def other"))
     refused(f, implement(f, plain, "v", "B"), "other makes no opaque call: that it does what double does can be proved")
+
+
+def test_a_pointer_may_have_another_name() -> None:
+    """The function gets where v's block begins, and not where v does."""
+    text = "v = T.decl_buffer((4,), 'float32', data=A.data, elem_offset=1)\n"
+    text += "for i in range(4):\n    B[i] = v[i] * T.float32(2)"
+    f = program(text, AB.replace("A: T.Buffer((4,)", "A: T.Buffer((8,)"))
+    raw = parse_func(RAW)
+    x, p = raw.buffers[0].data, Var.fresh("p", HANDLE)
+
+    def called(argument: Expr) -> Call:
+        return Call(INT32, "call_extern", (StringImm("fast"), argument))
+
+    for body in (
+        Evaluate(called(x)),
+        LetStmt(p, x, Evaluate(called(p))),
+        Evaluate(LetExpr(p, x, called(p))),
+        Evaluate(called(Select(binary("lt", const(0), const(1)), x, x))),
+    ):
+        why = "X of fast is known by its pointer, and v is no whole block"
+        refused(f, implement(f, raw.with_body(body), "v", "B"), why)

@@ -6,13 +6,14 @@ import pytest
 
 from tests.kernel.programs import accepted, body_of, buffer, load, program, refused, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Broadcast, Expr, Ramp
+from verified_tir.ir.dtype import HANDLE
+from verified_tir.ir.expr import Broadcast, Expr, Ramp, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse
-from verified_tir.ir.stmt import Allocate, Seq, Store
+from verified_tir.ir.stmt import Allocate, Evaluate, LetStmt, Seq, Store
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.rules.share import Share
 from verified_tir.schedule.edits import redirected
@@ -221,6 +222,14 @@ class M:
     refused(rows, Share((0,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
     accepted(rows, Share((1,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "u").data)))
     refused(rows, Share((), (0, 1), Buffer.declare("w", (8,), "int32")), why)
+    pointer, name = buffer(f, "t").data, Var.fresh("p", HANDLE)
+    named = rows.with_body(
+        rewrite(
+            rows.body,
+            lambda n: LetStmt(name, pointer, substitute(n, {pointer: name})) if isinstance(n, Evaluate) else None,
+        )
+    )
+    refused(named, Share((0,), (), Buffer.declare("w", (8,), "int32", data=pointer)), why)
 
 
 def test_the_same_value_at_another_place_is_not_the_same_access() -> None:

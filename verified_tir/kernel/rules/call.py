@@ -33,7 +33,7 @@ from verified_tir import ir
 from verified_tir.kernel.begin import context_at, shape_bounds
 from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, written_blocks
+from verified_tir.kernel.effects import opaque_calls, pointed, written_blocks
 from verified_tir.kernel.memory import Entry, flat_address
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.refines import Refines
@@ -180,11 +180,11 @@ def _written(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
 def _pointed(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
     """Whether a program sees the parameter's block other than through the parameter, whose strides and offset would
     then be seen; unless it is told all of them."""
-    nodes = [n for g in programs for n in ir.walk(g.body)]
-    if any(isinstance(n, ir.DeclBuffer) and n.buffer.data is parameter.data for n in nodes):
+    bodies = [g.body for g in programs]
+    if any(n.buffer.data is parameter.data for body in bodies for n in ir.nodes_of(body, ir.DeclBuffer)):
         return True
     told = len(parameter.strides) == len(parameter.shape) and not isinstance(parameter.elem_offset, ir.IntImm)
-    return not told and any(isinstance(n, ir.Call) and parameter.data in n.args for n in nodes)
+    return not told and pointed(parameter.data, *bodies)
 
 
 def _whole(buffer: ir.Buffer) -> bool:
