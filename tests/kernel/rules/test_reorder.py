@@ -279,6 +279,20 @@ def test_statements_that_become_one_are_the_same() -> None:
     refused(other, one, "the statements that are to be one differ")
 
 
+def test_a_statement_that_becomes_another_one_binds_no_new_variable() -> None:
+    """With v for k the second statement would look as the first one does; it stores to A[v + 1] and A[v + 2]."""
+    loops = (
+        "for i in range(1):\n    for w in range(2):\n        A[{}] = 7\nfor k in range(1, 3):\n    for v in range(2):\n"
+    )
+    f = program(loops.format("w + w") + "        A[v + k] = 7")
+    i, k, v = (variable(f, name) for name in "ikv")
+    leaves: tuple[tuple[Path, int], ...] = (((0, 0), 1), ((1, 0), 1))
+    refused(f, whole(loop(v, 3, hole(0)), link(0, 0, (v,), (i,)), link(1, 0, (v,), (k,)), leaves=leaves), "differ")
+    same = program(loops.format("w + i") + "        A[v + k] = 7")
+    i, k = variable(same, "i"), variable(same, "k")
+    accepted(same, whole(loop(p, 3, hole(0)), link(0, 0, (p,), (i,)), link(1, 0, (p,), (k,)), leaves=leaves))
+
+
 @pytest.mark.parametrize("extent", [-2, 0, 1, 2])
 def test_extents_that_leave_nothing(extent: int) -> None:
     f = program(f"for i in range({extent}):\n    A[i] = 1")

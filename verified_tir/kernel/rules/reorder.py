@@ -181,12 +181,14 @@ class _Work:
             raise Misfit("the body writes what bounds or guards read")
 
     def texts(self) -> list[ir.Stmt]:
-        """What stands in each hole."""
+        """What stands in each hole.  What is only compared with that binds variables of its own, too: those of its leaf
+        may be those of the new loops, which the new program would not show."""
         found: dict[int, ir.Stmt] = {}
         copied: set[int] = set()
         for link in sorted(self.rule.links, key=lambda link: link.hole):
             body = self.bodies[link.leaf]
-            text = self._text(link, ir.refresh_binders(body)[0] if link.leaf in copied else body)
+            another = link.leaf in copied or link.hole in found
+            text = self._text(link, ir.refresh_binders(body)[0] if another else body)
             copied.add(link.leaf)
             if not ir.structural_equal(found.setdefault(link.hole, text), text):
                 raise Misfit("the statements that are to be one differ")
