@@ -8,7 +8,7 @@ import pytest
 
 from tests.kernel.programs import AB, PROVER, accepted, body_of, buffer, load, program, refused, store, variable, why
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Call, Expr, Load, Ramp, Shuffle, Undef, Var
+from verified_tir.ir.expr import FALSE, Broadcast, Call, Expr, Load, Ramp, Shuffle, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Assert, Assume, Evaluate, For, If, LetStmt, Stmt, While, seq
 from verified_tir.ir.sugar import binary, const
@@ -252,3 +252,19 @@ def test_it_is_a_step_of_its_own() -> None:
     f = program(TEXT, SEVEN)
     with pytest.raises(Misfit, match="a step of its own"):
         Axiom(Assume(variable(f, "n") >= 4)).rewrite(f, reflexive(f).entry)
+
+
+@pytest.mark.parametrize(("pole", "fine"), [(6, False), (7, False), (8, True)])
+def test_indices_are_evaluated_in_masked_lanes(pole: int, *, fine: bool) -> None:
+    """``x + 5 // (pole - x) * 0`` is x, and divides by zero at the pole; of the lanes 4 to 7 those below 6 are taken."""
+    start = theorem_of("B[0] = A[0]", SEVEN.replace("7", "6"))
+    a, x, y = start.after.buffers[0], Var.fresh("x"), Var.fresh("y")
+    index = x + binary("floordiv", const(5), pole - x) * 0
+    moved = then(start, Relayout(a, LayoutMap((x,), (index,), (y,), (y,), (const(6),), FALSE), None))
+    lanes = Ramp(const(4), const(1), 4)
+    taken = binary("lt", lanes, Broadcast(const(6), 4))
+    found = apply(Axiom(Assume(binary("eq", Shuffle((Load(a, (lanes,), taken),), (0,)), const(3)))), moved, PROVER)
+    if fine:
+        assert isinstance(found, Refines)
+        return
+    assert not isinstance(found, Refines) and "no division by zero (Refuted)" in why(found)

@@ -13,12 +13,13 @@ evaluated on all arrays of definite values, where all that is assumed before it 
 program is not to lose its meaning that way.  That it mentions parameters only is well-formedness of the new program, at
 the head of which nothing else is in scope.  Assumptions that leave no input at all are refused
 (:func:`~verified_tir.kernel.entry.contradictory`).  The kinds of its loops mean nothing here, as everywhere (see
-``same``); a∘φ of a vector's lanes is what ``relayout`` makes of it.
+``same``); a∘φ of a vector's lanes is what ``relayout`` makes of it, where φ can be evaluated in masked lanes, too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 from verified_tir import ir
@@ -29,7 +30,7 @@ from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.refines import Statement
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import safe_questions
-from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.step import Rewrite
 
 
@@ -62,4 +63,9 @@ class Axiom:
         run = instance(context, written)
         owed = [s for _, s in run.safety if s.kind != "the assumption holds"]
         after = theorem.after.with_body(ir.seq(moved, theorem.after.body))
-        return Rewrite(after, safe_questions(run.context, owed, (), ()), assumed=written)
+        there, new = begin(theorem.after, theorem.entry), {m.after for m in theorem.relation if m.after is not m.before}
+        questions = chain(
+            safe_questions(run.context, owed, (), ()),
+            *[masked_lanes_safe(there, moved, b, ()) for b in theorem.after.buffers if b in new],
+        )
+        return Rewrite(after, questions, assumed=written)
