@@ -256,7 +256,7 @@ def test_it_is_a_step_of_its_own() -> None:
 
 @pytest.mark.parametrize(("pole", "fine"), [(6, False), (7, False), (8, True)])
 def test_indices_are_evaluated_in_masked_lanes(pole: int, *, fine: bool) -> None:
-    """``x + 5 // (pole - x) * 0`` is x, and divides by zero at the pole; of the lanes 4 to 7 those below 6 are taken."""
+    """``x + 5 // (pole - x) * 0`` is x, dividing by zero at the pole; of lanes 4 to 7 those below 6 are taken."""
     start = theorem_of("B[0] = A[0]", SEVEN.replace("7", "6"))
     a, x, y = start.after.buffers[0], Var.fresh("x"), Var.fresh("y")
     index = x + binary("floordiv", const(5), pole - x) * 0
