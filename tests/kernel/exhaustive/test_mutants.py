@@ -186,7 +186,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "unsafe is safe (insert)": (unsafe_is_safe(insert), ("in and out",)),
     "unsafe is safe (bind)": (unsafe_is_safe(bind), ("names",)),
     "unsafe is safe (shared)": (unsafe_is_safe(common), ("moved conditions",)),
-    "bounds unsafe (sink)": (setting(skeleton, "range_safely", nothing), ("moved conditions",)),
+    "bounds unsafe (sink)": (setting(skeleton, "evaluated_safely", nothing), ("moved conditions",)),
     "anything equals": (without("equal"), ("values",)),
     "any condition": (without("bijection", "the condition is always"), ("branches", "facts")),
     "no-op unasked (insert)": (without("no-op", "inserted"), ("in and out",)),

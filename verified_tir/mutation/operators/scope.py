@@ -34,7 +34,6 @@ _HELPERS_GIVEN = {
     "never_meet": 3,
     "safe_questions": 2,
     "evaluated_safely": 2,
-    "range_safely": 3,
     "holds": 1,
     "prove": 1,
 }
