@@ -122,7 +122,6 @@ def test_a_real_model_is_read() -> None:
             "its shape is computed by the model, and must be a constant",
         ),
         (lambda: model("Conv", [X, small(6, 3, 3, 3)]), r"node Conv \(o0\) \(Conv\): .*do not fit weights"),
-        (lambda: model("ConvTranspose", [X[None], W[None]]), "transposed convolutions go over one or two dimensions"),
     ],
 )
 def test_what_is_not_known_is_said_with_the_node(made: Any, message: str) -> None:

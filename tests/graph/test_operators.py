@@ -68,7 +68,55 @@ HALF = {"padding": (1, 1, 1, 1), "strides": (2, 2)}
 FINITE = np.array([-2.5, -0.75, -0.0, 0.5, 1.5, 2.5, 90], np.float32)
 SOFTPLUS = np.array([np.nan, 0, np.inf, *np.log1p(np.exp(np.array([-89, *FINITE], float)))], np.float32)
 SPECIAL = np.array([np.nan, -np.inf, np.inf, -89, *FINITE], np.float32)
+UNIT = np.array([-0.75, -0.0, 0, 1e-20, 0.5, 1], np.float32)
+LARGE = np.array([1, 1.5, 1e30, 3e38], np.float32)
+BITS, OTHER = np.array([1, -128, 0, 77], np.int8), np.array([1, 7, 8, -1], np.int8)
+HALVES, THREES = np.array([7, -7, -0.0, np.inf, 3], np.float16), np.array([3, 3, 3, 3, -np.inf], np.float16)
 CASES: dict[str, tuple[str, list[Array], dict[str, Any], Array | list[Array]]] = {
+    **{n: (n, [UNIT], {}, f(UNIT)) for n, f in (("asin", np.arcsin), ("acos", np.arccos), ("asinh", np.arcsinh))},
+    "acosh": ("acosh", [LARGE], {}, np.arccosh(LARGE)),
+    "asinh of large ones": ("asinh", [-LARGE], {}, np.arcsinh(-LARGE)),
+    "atanh": ("atanh", [UNIT[:-1]], {}, np.arctanh(UNIT[:-1])),
+    "bitwise_and": ("bitwise_and", [BITS, OTHER], {}, BITS & OTHER),
+    "bitwise_or": ("bitwise_or", [BITS, OTHER], {}, BITS | OTHER),
+    "bitwise_xor": ("bitwise_xor", [BITS, OTHER], {}, BITS ^ OTHER),
+    "bitwise_not": ("bitwise_not", [BITS], {}, ~BITS),
+    "shift left": ("shift", [BITS, OTHER], {"left": True}, np.array([2, 0, 0, 0], np.int8)),
+    "shift right": ("shift", [BITS, OTHER], {"left": False}, np.array([0, -1, 0, 0], np.int8)),
+    "mod": ("mod", [BITS, np.array([3, -1, 5, 0], np.int8)], {}, np.array([1, 0, 0, 0], np.int8)),
+    "float_mod": ("float_mod", [HALVES, THREES], {"truncated": False}, np.float16([1, 2, 0, np.nan, -np.inf])),
+    "float_mod truncated": ("float_mod", [HALVES, THREES], {}, np.array([1, -1, 0, np.nan, 3], np.float16)),
+    "isinf": ("isinf", [SPECIAL], {"negative": False}, np.inf == SPECIAL),
+    "scatter_elements": (
+        "scatter_elements", [np.zeros((2, 2), np.float32), np.array([[-1]]), small(1, 1)], {"axis": 1},
+        np.array([[0, small(1, 1).item()], [0, 0]], np.float32),
+    ),
+    "scatter_nd": (
+        "scatter_nd", [np.zeros((2, 2), np.float32), np.array([[1]]), small(1, 2)], {},
+        np.stack([np.zeros(2, np.float32), small(1, 2)[0]]),
+    ),
+    "gather_nd": ("gather_nd", [small(2, 3), np.array([[1, 2], [0, -1]])], {}, small(2, 3)[[1, 0], [2, -1]]),
+    "one_hot": (
+        "one_hot", [np.array([1, -1, 3]), np.array([0, 1], np.float32)], {"depth": 3, "axis": 0},
+        np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32),
+    ),
+    "topk": (
+        "topk", [small(3, 5)], {"k": 2, "largest": False},
+        [np.sort(small(3, 5))[:, :2], np.argsort(small(3, 5))[:, :2]],
+    ),
+    "reverse_sequence": (
+        "reverse_sequence", [small(3, 2), np.array([2, 3])], {"batch_axis": 1, "time_axis": 0},
+        np.stack([small(3, 2)[[1, 0, 2], 0], small(3, 2)[::-1, 1]], 1),
+    ),
+    "einsum": (
+        "einsum", [small(2, 3, 4), small(4, 5)], {"equation": "...ij,jk->...ki"},
+        np.einsum("...ij,jk->...ki", small(2, 3, 4), small(4, 5)),
+    ),
+    "conv_transpose": (
+        "nn.conv_transpose", [X, WT],
+        {"strides": (2, 2), "padding": [(1, 1), (1, 1)], "dilation": (1, 1), "output_padding": (0, 0)},
+        transposed(X, WT, 2, 1),
+    ),
     "conv2d": ("nn.conv2d", [X, W], {}, conv(X, W)),
     "conv2d strides, padding": ("nn.conv2d", [X, W], HALF, conv(X, W, **HALF)),
     "conv2d groups, dilation": (

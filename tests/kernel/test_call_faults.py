@@ -47,7 +47,7 @@ def test_a_lemma_may_be_used_twice() -> None:
 
 def test_without_renaming_apart_no_program_would_come_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The variables of the lemma would be bound twice; facts about the one would be taken for facts about the other."""
-    monkeypatch.setattr(calls, "refresh_binders", lambda stmt: (stmt, {}))
+    monkeypatch.setattr(calls.ir, "refresh_binders", lambda stmt: (stmt, {}))
     result = both_calls()
     assert not isinstance(result, Refines)
     assert "is bound twice" in why(result)  # type: ignore[arg-type]
@@ -89,7 +89,7 @@ def test_what_the_lemma_assumes_must_stand_there() -> None:
 
 
 def test_were_it_not_looked_for_the_result_would_be_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call, "structural_equal", lambda stmt, instance: True)
+    monkeypatch.setattr(call.ir, "structural_equal", lambda stmt, instance: True)
     func, result = without_guard("if A[0] == 7:\n        A[1] = m")
     assert isinstance(result, Refines)
     a: dict[str, np.ndarray | int] = {"A": np.zeros(4, np.int32), "m": 5}

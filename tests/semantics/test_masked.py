@@ -35,7 +35,11 @@ def test_text_round_trips() -> None:
     ("old", "new", "message"),
     [
         ("T.Broadcast(n, 4)), pred", "T.Broadcast(n, 8)), pred", "differ in type"),
-        ("predicate=T.Ramp(i * 4, 1, 4) < T.Broadcast(n, 4))\n", "predicate=T.Ramp(i, 1, 4))\n", "4 lanes of bool"),
+        (
+            "predicate=T.Ramp(i * 4, 1, 4) < T.Broadcast(n, 4))\n",
+            "predicate=T.Ramp(i, 1, 4))\n",
+            r"lanes of bool \(here 4\)",
+        ),
         ("A.vload([T.Ramp(i * 4, 1, 4)]", "A.vload([i]", "only vector accesses take a predicate"),
         ("A.vload(", "n.vload(", "is no buffer"),
         ("predicate=T", "mask=T", "unknown argument mask"),
@@ -52,7 +56,7 @@ def test_a_mask_has_the_index_lanes_also_for_vector_elements() -> None:
     (load,) = [n for n in walk(f) if isinstance(n, Load)]
     assert (load.dtype.lanes, load.predicate.dtype.lanes) == (8, 4)  # type: ignore[union-attr]
     v = Var.fresh("i")
-    with pytest.raises(IRError, match="4 lanes of bool"):
+    with pytest.raises(IRError, match=r"lanes of bool \(here 4\)"):
         Load(load.buffer, (Ramp(v, const(1), 4),), binary("lt", Ramp(v, const(1), 8), 3))
 
 

@@ -101,11 +101,11 @@ def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if len(named) != len(rules) - len(first):
         yield "trace", "the check of the program itself comes first, and once"
         return
-    try:
-        prover = Prover(Solver(c["schedule"]["budget"]))
-    except ValueError as problem:
-        yield "schedule.budget", str(problem)
+    budget = c["schedule"]["budget"]
+    if budget < 1:
+        yield "schedule.budget", f"a budget is at least 1, not {budget}"
         return
+    prover = Prover(Solver(budget))
     try:
         written = read_program("\n".join(c["before"]["program"]))
     except BadText as problem:

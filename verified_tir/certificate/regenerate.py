@@ -82,13 +82,14 @@ def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:
     trace = certificate["trace"]
     text = "\n".join(certificate["before"]["text"])
     calls = [Call(step["primitive"], step["arguments"], step["named"]) for step in trace[1:]]
+    budget = certificate["schedule"]["budget"]
+    if budget < 1:
+        return Regenerated(name, (Finding(name, "schedule.budget", f"a budget is at least 1, not {budget}"),))
     try:
-        again = made_again(text, calls, Solver(certificate["schedule"]["budget"]))
+        again = made_again(text, calls, Solver(budget))
     except ReplayFailed as failed:
         place = f"trace[{failed.step}] {trace[failed.step]['primitive']}"
         return Regenerated(name, (Finding(name, place, f"the step cannot be taken again: {failed}"),))
-    except ValueError as problem:
-        return Regenerated(name, (Finding(name, "schedule.budget", str(problem)),))
     origin = Origin(**{key: certificate["schedule"][key] for key in ("function", "file", "line")})
     try:
         now, _ = content_of(again, origin, [step["line"] for step in trace])
