@@ -6,8 +6,12 @@ import re
 
 import pytest
 
-from tests.kernel.programs import PROVER, program, why
+from tests.kernel.programs import PROVER, buffer, load, program, why
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import Call, StringImm, Var
+from verified_tir.ir.stmt import For, Seq, seq
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.access import BARRIER, Access, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.effects import written_blocks
@@ -428,3 +432,14 @@ def test_nothing_moves_past_a_barrier_and_reads_do_not_meet() -> None:
     barrier = accesses[3]
     assert all(overlap(barrier, x) is overlap(x, barrier) is f.TRUE for x in accesses)
     assert overlap(accesses[2], accesses[5]) is f.FALSE
+
+
+def test_what_a_bound_calls_may_write_what_the_other_one_loads() -> None:
+    func = program("A[0] = 1\nB[0] = 1", PARAMS)
+    assert isinstance(func.body, Seq)
+    one, store = func.body.stmts
+    called = Call(INT32, "call_extern", (StringImm("g"),))
+    for low, why_not in ((called, "3 // A[0]: a divisor that is undef (Refuted)"), (const(0), "")):
+        loop = For(Var.fresh("i"), low, const(3) // load(buffer(func, "A"), 0), store)
+        found = verify_program(func.with_body(seq(one, loop)), PROVER)
+        assert (why(found) if isinstance(found, (NoMatch, Unproved)) else "") == (why_not and f"safety: {why_not}")

@@ -87,12 +87,9 @@ class _Walker:
 
     def around_calls(self, expr: ir.Expr) -> None:
         """Loads and safety of an expression that makes opaque calls, each with any result."""
-        kept, outer = len(self.context.path), self.volatile
-        self.volatile = {EVERYTHING}  # a call may write before a load
-        encoder = self.encoder()
+        kept, encoder = len(self.context.path), self.encoder()
         self.handed(encoder, expr)
         self.keep_safety(encoder)
-        self.volatile = outer
         del self.context.path[kept:]
 
     def handed(self, encoder: Encoder, e: ir.Node) -> None:
@@ -177,7 +174,15 @@ class _Walker:
 
     def itself(self, stmt: ir.Stmt, place: ir.Path) -> list[Encoded]:
         """Note what a statement evaluates before any sub-statement of it runs; the values of that."""
-        self.place = place
+        self.place, outer = place, self.volatile
+        if opaque_calls(*[e for e in ir.children(stmt) if isinstance(e, ir.Expr)]):
+            self.volatile = {EVERYTHING}  # a call may write before a load, wherever in the statement they stand
+        values = self.evaluated(stmt)
+        self.volatile = outer
+        return values
+
+    def evaluated(self, stmt: ir.Stmt) -> list[Encoded]:
+        """The same, for a place that is known."""
         match stmt:
             case ir.Store():
                 self.store(stmt)
@@ -217,13 +222,11 @@ class _Walker:
         return values
 
     def store(self, stmt: ir.Store) -> None:
-        lane, loops, outer = self.context.any_lane(stmt.value), self.loops, self.volatile
+        lane, loops = self.context.any_lane(stmt.value), self.loops
         if lane is not None:
             self.within(lane)
-        if opaque_calls(stmt):  # wherever in the statement it stands, it may write before a load
-            self.volatile = {EVERYTHING}
-            if not opaque_calls(stmt.value):
-                self.barrier()
+        if opaque_calls(stmt) and not opaque_calls(stmt.value):  # in an index, or in the mask
+            self.barrier()
         written = self.evaluate(stmt.value, lane)
         value = self.context.held(stmt.buffer, written)
         if value.value is not written.value:
@@ -237,4 +240,4 @@ class _Walker:
         self.result.accesses.append(
             Access(stmt.buffer, indices, element_lane, address, True, given, place, self.loops, value, written)
         )
-        self.loops, self.volatile = loops, outer
+        self.loops = loops
