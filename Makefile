@@ -6,7 +6,8 @@
 # All set up a virtual environment first (VENV, .venv unless given), from nothing but Python 3.11 or newer.
 
 VENV ?= .venv
-WORKERS ?= 2
+# One more than two cores: some tests wait for processes that they start.
+WORKERS ?= 3
 TIME ?= 60m
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
