@@ -411,3 +411,10 @@ def test_loops_without_an_end_or_a_beginning_are_refused(count: int, message: st
 def test_sums_of_halves_have_room() -> None:
     (y,) = computed("ReduceSum", np.ones(4096, np.float16), ints(0), known=[1], keepdims=0)
     assert y == np.float16(4096)
+
+
+@pytest.mark.parametrize("op", ["ScatterND", "ScatterElements"])
+def test_where_nothing_is_put_all_stays(op: str) -> None:
+    shape = (0, 1) if op == "ScatterND" else (0,)
+    (y,) = computed(op, f4(1, 2), np.zeros(shape, np.int64), np.zeros(0, np.float32))
+    np.testing.assert_array_equal(y, f4(1, 2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -11,33 +10,16 @@ import numpy as np
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx import indexing, quantised, recurrent
 from verified_tir.graph.onnx.load import Converter
-from verified_tir.graph.onnx.more import MORE, cast, together
+from verified_tir.graph.onnx.more import cast, together
+from verified_tir.graph.onnx.registry import CONVERSIONS, conversion
 from verified_tir.graph.onnx.resize import resize, upsample
 from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
 from verified_tir.graph.operators.shape import axis_of
 
-assert indexing and quantised and recurrent  # their conversions are among MORE
-
-Conversion = Callable[[Converter], Any]
-CONVERSIONS: dict[str, Conversion] = {
-    "Conv": conv,
-    "ConvTranspose": conv_transpose,
-    "MaxPool": pool,
-    "AveragePool": pool,
-    "Resize": resize,
+CONVERSIONS.update({
+    "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": pool, "AveragePool": pool, "Resize": resize,
     "Upsample": upsample,
-    **MORE,
-}
-"""A function for each ONNX operator: it adds nodes to the graph and gives the values of the results."""
-
-
-def conversion(*names: str) -> Callable[[Conversion], Conversion]:
-    def register(function: Conversion) -> Conversion:
-        for n in names:
-            CONVERSIONS[n] = function
-        return function
-
-    return register
+})  # fmt: skip
 
 
 def _plain(onnx_name: str, name: str) -> None:
@@ -424,3 +406,5 @@ for _theirs, _ours in {
     "ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod",
 }.items():  # fmt: skip
     CONVERSIONS[_theirs] = lambda c, name=_ours: _reduce(c, name)  # type: ignore[misc]
+
+__all__ = ["CONVERSIONS", "indexing", "quantised", "recurrent"]

@@ -8,17 +8,17 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
-from verified_tir.graph.onnx.more import known
+from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
 
 for _theirs, _ours in {
     "Xor": "bitwise_xor", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
     "BitwiseNot": "bitwise_not", "Asin": "asin", "Acos": "acos", "Asinh": "asinh", "Acosh": "acosh", "Atanh": "atanh",
 }.items():  # fmt: skip
-    known(_theirs)(lambda c, name=_ours: c.op(name, *c.values()))  # type: ignore[misc]
+    conversion(_theirs)(lambda c, name=_ours: c.op(name, *c.values()))  # type: ignore[misc]
 
 
-@known("BitShift")
+@conversion("BitShift")
 def _shift(c: Converter) -> Any:
     direction = c.attributes["direction"]
     if direction not in ("LEFT", "RIGHT"):
@@ -26,7 +26,7 @@ def _shift(c: Converter) -> Any:
     return c.op("shift", c.value(0), c.value(1), left=direction == "LEFT")
 
 
-@known("Mod")
+@conversion("Mod")
 def _mod(c: Converter) -> Any:
     x, truncated = c.value(0), c.attributes.get("fmod", 0)
     if np.dtype(x.dtype).kind in "iu":
@@ -34,14 +34,14 @@ def _mod(c: Converter) -> Any:
     return c.op("float_mod", x, c.value(1), truncated=bool(truncated))
 
 
-@known("IsInf")
+@conversion("IsInf")
 def _isinf(c: Converter) -> Any:
     a = c.attributes
     return c.op("isinf", c.value(0), negative=bool(a.get("detect_negative", 1)),
                 positive=bool(a.get("detect_positive", 1)))  # fmt: skip
 
 
-@known("EyeLike")
+@conversion("EyeLike")
 def _eye(c: Converter) -> Any:
     rows, columns = c.value(0).shape
     given = c.attributes.get("dtype", 0)
@@ -63,7 +63,7 @@ def _checked(c: Converter, k: int, sizes: list[int]) -> Value:
     return c.value(k)
 
 
-@known("ScatterElements", "Scatter")
+@conversion("ScatterElements", "Scatter")
 def _scatter_elements(c: Converter) -> Any:
     x = c.value(0)
     axis = axis_of(c.attributes.get("axis", 0), len(x.shape))
@@ -82,19 +82,19 @@ def _slices(c: Converter, x: Value, k: int, common: int = 0) -> Value:
     return _checked(c, k, sizes) if deep > 1 else _checked(c, k, sizes[:1])
 
 
-@known("ScatterND")
+@conversion("ScatterND")
 def _scatter_nd(c: Converter) -> Any:
     x = c.value(0)
     return c.op("scatter_nd", x, _slices(c, x, 1), c.value(2), reduction=c.attributes.get("reduction", "none"))
 
 
-@known("GatherND")
+@conversion("GatherND")
 def _gather_nd(c: Converter) -> Any:
     x, common = c.value(0), int(c.attributes.get("batch_dims", 0))
     return c.op("gather_nd", x, _slices(c, x, 1, common), batch_dims=common)
 
 
-@known("OneHot")
+@conversion("OneHot")
 def _one_hot(c: Converter) -> Any:
     depth = c.array(1, "depth")
     assert depth is not None
@@ -106,7 +106,7 @@ def _one_hot(c: Converter) -> Any:
     return c.op("one_hot", indices, c.value(2), depth=int(depth.item()), axis=c.attributes.get("axis", -1))
 
 
-@known("TopK")
+@conversion("TopK")
 def _topk(c: Converter) -> Any:
     x, a = c.value(0), c.attributes
     if "k" in a:
@@ -119,14 +119,14 @@ def _topk(c: Converter) -> Any:
     return c.op("topk", x, k=k, axis=a.get("axis", -1), largest=bool(a.get("largest", 1)))
 
 
-@known("ReverseSequence")
+@conversion("ReverseSequence")
 def _reverse_sequence(c: Converter) -> Any:
     a = c.attributes
     return c.op("reverse_sequence", c.value(0), c.value(1), batch_axis=a.get("batch_axis", 1),
                 time_axis=a.get("time_axis", 0))  # fmt: skip
 
 
-@known("Compress")
+@conversion("Compress")
 def _compress(c: Converter) -> Any:
     x, kept = c.value(0), c.array(1, "condition")
     assert kept is not None
@@ -139,7 +139,7 @@ def _compress(c: Converter) -> Any:
     return c.op("take", x, c.builder.constant(places, "kept"), axis=axis)
 
 
-@known("Einsum")
+@conversion("Einsum")
 def _einsum(c: Converter) -> Any:
     return c.op("einsum", *c.values(), equation=c.attributes["equation"])
 
@@ -147,7 +147,7 @@ def _einsum(c: Converter) -> Any:
 # -- blocks ------------------------------------------------------------------------------------------------------------
 
 
-@known("DepthToSpace")
+@conversion("DepthToSpace")
 def _depth_to_space(c: Converter) -> Any:
     x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
     n, depth, h, w = x.shape
@@ -161,7 +161,7 @@ def _depth_to_space(c: Converter) -> Any:
     return c.op("reshape", x, shape=(n, rest, h * b, w * b))
 
 
-@known("SpaceToDepth")
+@conversion("SpaceToDepth")
 def _space_to_depth(c: Converter) -> Any:
     x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
     n, depth, h, w = x.shape

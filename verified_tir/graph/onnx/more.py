@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,14 @@ import numpy as np
 from verified_tir.graph.element_types import SMALL
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.registry import CONVERSIONS, conversion
 from verified_tir.graph.operators.shape import axis_of
 
-Conversion = Callable[[Converter], Any]
-MORE: dict[str, Conversion] = {}
-"""A conversion for each operator (see ``convert``)."""
-
-
-def known(*names: str) -> Callable[[Conversion], Conversion]:
-    def register(function: Conversion) -> Conversion:
-        MORE.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
 for _theirs, _ours in {"Tan": "tan", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh", "IsNaN": "isnan"}.items():
-    MORE[_theirs] = lambda c, name=_ours: c.op(name, c.value(0))  # type: ignore[misc]
+    CONVERSIONS[_theirs] = lambda c, name=_ours: c.op(name, c.value(0))  # type: ignore[misc]
 
 
-@known("ArgMax", "ArgMin")
+@conversion("ArgMax", "ArgMin")
 def _argument(c: Converter) -> Any:
     a = c.attributes
     return c.op(
@@ -46,7 +33,7 @@ def together(c: Converter, x: Value, axis: int) -> Value:
     return made
 
 
-@known("Hardmax")
+@conversion("Hardmax")
 def _hardmax(c: Converter) -> Any:
     x = c.value(0)
     axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, len(x.shape)))
@@ -61,7 +48,7 @@ def _hardmax(c: Converter) -> Any:
     return found if flat is x else c.op("reshape", found, shape=x.shape)
 
 
-@known("CumSum")
+@conversion("CumSum")
 def _cumsum(c: Converter) -> Any:
     axis = c.array(1, "axis")
     assert axis is not None
@@ -72,23 +59,23 @@ def _cumsum(c: Converter) -> Any:
     )  # fmt: skip
 
 
-@known("GatherElements")
+@conversion("GatherElements")
 def _gather_elements(c: Converter) -> Any:
     return c.op("gather_elements", c.value(0), c.value(1), axis=c.attributes.get("axis", 0))
 
 
-@known("Tile")
+@conversion("Tile")
 def _tile(c: Converter) -> Any:
     return c.op("tile", c.value(0), repeats=tuple(c.numbers(1, "repeats") or ()))
 
 
-@known("Trilu")
+@conversion("Trilu")
 def _trilu(c: Converter) -> Any:
     k = c.array(1, "diagonal")
     return c.op("trilu", c.value(0), k=0 if k is None else int(k.item()), upper=bool(c.attributes.get("upper", 1)))
 
 
-@known("Mean")
+@conversion("Mean")
 def _mean(c: Converter) -> Any:
     first, *rest = c.values()
     count = len(rest) + 1
@@ -97,7 +84,7 @@ def _mean(c: Converter) -> Any:
     return c.op("divide", first, c.builder.constant(np.asarray(count, first.dtype), "count"))
 
 
-@known("InstanceNormalization")
+@conversion("InstanceNormalization")
 def _instance_norm(c: Converter) -> Any:
     x = c.value(0)
     if len(x.shape) < 3:
@@ -124,4 +111,4 @@ def cast(c: Converter, v: Value, dtype: str, saturate: bool = True) -> Value:
     return made
 
 
-__all__ = ["MORE", "cast", "known", "together"]
+__all__ = ["cast", "together"]

@@ -9,7 +9,8 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
-from verified_tir.graph.onnx.more import cast, known
+from verified_tir.graph.onnx.more import cast
+from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.onnx.windows import convolution
 from verified_tir.graph.operators.shape import axis_of
 
@@ -42,7 +43,7 @@ def _axis(c: Converter, x: Value) -> int:
     return axis_of(axis, len(x.shape)) if len(x.shape) > 1 else 0
 
 
-@known("DequantizeLinear")
+@conversion("DequantizeLinear")
 def _dequantise(c: Converter) -> Any:
     x, scale = c.value(0), c.value(1)
     given = c.attributes.get("output_dtype", 0)
@@ -59,7 +60,7 @@ def _dequantise(c: Converter) -> Any:
 _RANGES = {"uint2": (0, 3), "int2": (-2, 1), "uint4": (0, 15), "int4": (-8, 7)}
 
 
-@known("QuantizeLinear")
+@conversion("QuantizeLinear")
 def _quantise(c: Converter) -> Any:
     x, scale = c.value(0), c.value(1)
     if c.attributes.get("precision", 0):
@@ -86,7 +87,7 @@ def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate:
     return cast(c, c.op("clip", moved, min=float(low), max=float(high)), dtype)
 
 
-@known("MatMulInteger")
+@conversion("MatMulInteger")
 def _matmul_integer(c: Converter) -> Any:
     a, b = (cast(c, c.value(k), "int32") for k in (0, 1))
     if c.has(2):
@@ -129,7 +130,7 @@ def _one(c: Converter, k: int) -> Value:
     return made
 
 
-@known("QLinearMatMul")
+@conversion("QLinearMatMul")
 def _qlinear_matmul(c: Converter) -> Any:
     a, b = _without_zero(c, c.value(0), 2, None), _without_zero(c, c.value(3), 5, None)
     return _rescaled(c, c.op("matmul", a, b), [_one(c, k) for k in (1, 4, 6)], c.value(7))
@@ -146,7 +147,7 @@ def _channels(c: Converter, k: int, w: Value) -> Value:
     return made
 
 
-@known("QLinearConv")
+@conversion("QLinearConv")
 def _qlinear_conv(c: Converter) -> Any:
     w = c.value(3)
     x = _without_zero(c, c.value(0), 2, None)
@@ -156,7 +157,7 @@ def _qlinear_conv(c: Converter) -> Any:
     return _rescaled(c, total, [_one(c, 1), _channels(c, 4, w), _one(c, 6)], c.value(7))
 
 
-@known("ConvInteger")
+@conversion("ConvInteger")
 def _conv_integer(c: Converter) -> Any:
     w = c.value(1)
     x = _without_zero(c, c.value(0), 2, None)

@@ -13,7 +13,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.load import Converter
-from verified_tir.graph.onnx.more import known
+from verified_tir.graph.onnx.registry import conversion
 
 ACTIVATIONS = {"sigmoid": "sigmoid", "tanh": "tanh", "relu": "nn.relu"}
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -187,7 +187,7 @@ class Recurrence:
         return self.times(o, self.activation(d, 2, cell)), cell
 
 
-@known(*GATES)
+@conversion(*GATES)
 def _recurrent(c: Converter) -> Any:
     return Recurrence(c).run()
 

@@ -14,33 +14,6 @@ from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
 
 
-@operator("bitwise_and")
-def bitwise_and(a: Tensor, b: Tensor) -> Tensor:
-    """The bits that both integers have, with numpy's broadcasting."""
-    same_type(a, b)
-    return mapped("bitwise_and", lambda x, y: Binary("bitand", x, y), a, b)
-
-
-@operator("bitwise_or")
-def bitwise_or(a: Tensor, b: Tensor) -> Tensor:
-    """The bits that one of two integers has, with numpy's broadcasting."""
-    same_type(a, b)
-    return mapped("bitwise_or", lambda x, y: Binary("bitor", x, y), a, b)
-
-
-@operator("bitwise_xor")
-def bitwise_xor(a: Tensor, b: Tensor) -> Tensor:
-    """The bits, or truths, in which two differ, with numpy's broadcasting."""
-    same_type(a, b)
-    return mapped("bitwise_xor", lambda x, y: Binary("bitxor", x, y), a, b)
-
-
-@operator("bitwise_not")
-def bitwise_not(x: Tensor) -> Tensor:
-    """The bits that an integer does not have."""
-    return mapped("bitwise_not", T.bitwise_not, x)
-
-
 @operator("shift")
 def shift(x: Tensor, amount: Tensor, *, left: bool) -> Tensor:
     """The bits of integers moved to the left, or to the right with copies of the sign.
@@ -164,4 +137,4 @@ def _atanh(x: Expr) -> Expr:
 for _name, _function in {"asin": _asin, "acos": _acos, "asinh": _asinh, "acosh": _acosh, "atanh": _atanh}.items():
     _widened(_name, _function)
 
-__all__ = ["bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "float_mod", "isinf", "mod", "shift"]
+__all__ = ["float_mod", "isinf", "mod", "shift"]

@@ -10,7 +10,7 @@ from verified_tir import te
 from verified_tir.graph.element_types import INTEGERS, SMALL, decoded, encoded, encoded_integer, encoded_power
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.registry import operator
-from verified_tir.ir.expr import Expr, IntImm, LetExpr, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, LetExpr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
@@ -95,6 +95,9 @@ _BINARY: dict[str, tuple[str, Callable[[Expr, Expr], Any]]] = {
     "equal": ("a == b", lambda a, b: a.equal(b)),
     "logical_and": ("a and b", T.And),
     "logical_or": ("a or b", T.Or),
+    "bitwise_and": ("the bits that both have", lambda a, b: Binary("bitand", a, b)),
+    "bitwise_or": ("the bits that one of two has", lambda a, b: Binary("bitor", a, b)),
+    "bitwise_xor": ("the bits, or truths, in which two differ", lambda a, b: Binary("bitxor", a, b)),
 }
 
 
@@ -178,6 +181,7 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "isnan": ("whether x is NaN", is_nan),
     "negative": ("-x", lambda x: -x),
     "logical_not": ("not x", T.Not),
+    "bitwise_not": ("the bits that x does not have", T.bitwise_not),
 }
 
 

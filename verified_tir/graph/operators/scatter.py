@@ -64,13 +64,8 @@ def scatter_elements(x: Tensor, indices: Tensor, updates: Tensor, *, axis: int =
         return _put(x, updates, reduction, [k], T.And(*inside, here) if inside else here, updates[at], i)
 
     if 0 in many:
-        return _copy(x)
+        return x
     result: Tensor = te.compute(size, element, name="scatter_elements")
-    return result
-
-
-def _copy(x: Tensor) -> Tensor:
-    result: Tensor = te.compute(x.shape, lambda *i: x[i], name="copy")
     return result
 
 
@@ -82,7 +77,7 @@ def scatter_nd(x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = 
         raise GraphError(f"updates {extents(updates)} at indices {many} do not fit {size}")
     outer, deep = many[:-1], many[-1]
     if 0 in outer:
-        return _copy(x)
+        return x
     axes = [te.reduce_axis((0, n), f"k{d}") for d, n in enumerate(outer)] or [te.reduce_axis((0, 1), "k")]
     at = tuple(axes[: len(outer)])
 
