@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import accepted, buffer, compact, gives, program, refused
-from verified_tir.ir.expr import Binary, Broadcast, Load, Ramp, Var
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import FALSE, Binary, Broadcast, Expr, Load, Ramp, Undef, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
@@ -96,3 +97,16 @@ def test_a_layout_that_overflows_in_masked_lanes(bound: int, fine: bool) -> None
             accepted(func, rule)
         else:
             refused(func, rule, "no overflow")
+
+
+@pytest.mark.parametrize("row", [const(0), Undef(INT32)])
+def test_a_layout_that_is_undef_in_masked_lanes(row: Expr) -> None:
+    """No element is touched, so none needs a place; but the index of its row is evaluated."""
+    x, y, z, w = (Var.fresh(name) for name in "xyzw")
+    f = program('t = T.alloc_buffer((2, 8), "int32")\nt.vstore([0, T.Ramp(0, 1, 4)], A[0:4], predicate=M)\nB[0] = 1'
+                .replace("M", "T.Broadcast(T.bool(False), 4)"), EIGHT)  # fmt: skip
+    rows = LayoutMap((x, y), (row, y), (z, w), (const(0), w), (const(2), const(8)), FALSE)
+    if row is const(0):
+        accepted(f, Couple((), rows, "touched"))
+    else:
+        refused(f, Couple((), rows, "touched"), "an index that is undef (Refuted)")

@@ -139,6 +139,7 @@ R = 'T.call_extern("int32", "random"'
         (f"{R}) + (n + 2147483647)", "no overflow"),
         (f"1 // ({R}) - {R}) + 1)", "no division by zero"),
         (f'T.if_then_else(T.undef("bool"), {R}), 1)', "a branch on undef"),
+        ('T.call_extern("int32", "g", T.if_then_else(T.undef("bool"), A.data, B.data))', "a branch on undef"),
         (f"T.if_then_else(D[0] > 0 and {R}) > 0, 1 // D[0], 1)", "undef"),  # the call may have written
     ],
 )
@@ -146,6 +147,14 @@ def test_what_surrounds_an_opaque_call_must_be_safe(expression: str, reason: str
     header = HEADER.replace("A: ", 'D: T.Buffer((1,), "int32"), A: ')
     with pytest.raises(Refuted, match=reason):
         Schedule(f"{header}    D[0] = {expression}\n")
+
+
+@pytest.mark.parametrize("statement", ["if {} > {}:\n        D[0] = 1", "while {} > {}:\n        D[0] = 1"])
+def test_a_branch_on_what_is_computed_with_a_call(statement: str) -> None:
+    header = HEADER.replace("A: ", 'D: T.Buffer((1,), "int32"), A: ')
+    Schedule(header + "    " + statement.format(f"{R})", 1))
+    with pytest.raises(Refuted, match="undef"):
+        Schedule(header + "    " + statement.format(f"{R})", 'T.undef("int32")'))
 
 
 def test_an_opaque_call_may_give_anything() -> None:

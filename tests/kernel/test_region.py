@@ -106,11 +106,11 @@ CASES = {
         "",
         """
         - reads X[n] = X' (X.def') at (0,)
-        - writes barrier at (0,)
-        - writes A[0] = call' (true) at (0,)
+        - writes barrier at (0,) if int(X') if int(call')
+        - writes A[0] = (div call' 2) (true) at (0,) if int(X') if int(call')
         - writes B[1] = 2 (true) at (1,)
-        - in bounds: (and (<= 0 n) (< n 8)) at (0,) if int(X') if int(call'')
-        - unknown: X', X.def', call'', call'
+        - in bounds: (and (<= 0 n) (< n 8)) at (0,) if int(X') if int(call')
+        - unknown: X', X.def', call'
         """,
     ),
     'an opaque call that is handed a vector': (
@@ -119,12 +119,12 @@ CASES = {
         "",
         """
         - reads X[(+ n lane')] = X' (X.def') at (0,) if (and (<= 0 lane') (< lane' 4))
-        - writes barrier at (0,)
+        - writes barrier at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X') if int(call')
         - writes B[0] = 1 (true) at (1,)
         - no overflow: int((+ n lane')) at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X') if int(call')
-        - in bounds: (and (<= 0 (+ n lane')) (< (+ n lane') 8)) at (0,) if (and (<= 0 lane') (<
-            lane' 4)) if int(X') if int(call')
-        - unknown: X', X.def', call', call''
+        - in bounds: (and (<= 0 (+ n lane')) (< (+ n lane') 8)) at (0,) if (and (<= 0 lane') (< lane'
+            4)) if int(X') if int(call')
+        - unknown: X', X.def', call'
         """,
     ),
     'memory of its own, and a while loop': (
@@ -269,13 +269,16 @@ CASES = {
         True,
         '',
         """
-        - writes barrier at ()
-        - writes A[0] = call' (true) at ()
+        - writes barrier at () if int(call')
+        - writes A[0] = (ite (< 0 (+ (mod (+ (ite (< n 0) (* (- 1) n) n) 2147483648) 4294967296) (-
+            2147483648))) (div call' (+ (mod (+ (ite (< n 0) (* (- 1) n) n) 2147483648) 4294967296) (-
+            2147483648))) (div (* (- 1) call') (* (- 1) (+ (mod (+ (ite (< n 0) (* (- 1) n) n)
+            2147483648) 4294967296) (- 2147483648))))) (true) at () if int(call')
         - no division by zero: (not (= (+ (mod (+ (ite (< n 0) (* (- 1) n) n) 2147483648) 4294967296) (-
-            2147483648)) 0)) at () if int(call'')
-        - no overflow: (not (and (= call'' (- 2147483648)) (= (+ (mod (+ (ite (< n 0) (* (- 1) n) n)
-            2147483648) 4294967296) (- 2147483648)) (- 1)))) at () if int(call'')
-        - unknown: call'', call'
+            2147483648)) 0)) at () if int(call')
+        - no overflow: (not (and (= call' (- 2147483648)) (= (+ (mod (+ (ite (< n 0) (* (- 1) n) n)
+            2147483648) 4294967296) (- 2147483648)) (- 1)))) at () if int(call')
+        - unknown: call'
         """,
     ),
     'an index beside an opaque call': (
@@ -283,12 +286,12 @@ CASES = {
         False,
         '',
         """
-        - writes barrier at ()
-        - reads X[0] = X' (X.def') at ()
-        - writes A[X'] = call' (true) at () if int(X')
-        - an index that is undef: X.def' at () if int(X')
-        - in bounds: (and (<= 0 X') (< X' 8)) at () if int(X')
-        - unknown: call'', call', X', X.def'
+        - writes barrier at () if int(call')
+        - reads X[0] = X' (X.def') at () if int(call')
+        - writes A[X'] = call' (true) at () if int(call') if int(X')
+        - an index that is undef: X.def' at () if int(call') if int(X')
+        - in bounds: (and (<= 0 X') (< X' 8)) at () if int(call') if int(X')
+        - unknown: call', X', X.def'
         """,
     ),
     'a value beside an opaque call': (
@@ -309,10 +312,10 @@ CASES = {
         '',
         """
         - reads X[call'] = X' (X.def') at () if int(call')
-        - writes barrier at ()
-        - writes A[0] = call'' (true) at ()
+        - writes barrier at () if int(call') if int(X')
+        - writes A[0] = X' (X.def') at () if int(call') if int(X')
         - in bounds: (and (<= 0 call') (< call' 8)) at () if int(call') if int(X')
-        - unknown: call', X', X.def', call''
+        - unknown: call', X', X.def'
         """,
     ),
     'an opaque call in one case only': (
@@ -321,10 +324,10 @@ CASES = {
         '',
         """
         - reads X[n] = X' (X.def') at () if (< 0 n)
-        - writes barrier at ()
-        - writes A[0] = call' (true) at ()
-        - in bounds: (and (<= 0 n) (< n 8)) at () if int(X') if int(call'') if (< 0 n)
-        - unknown: X', X.def', call'', call'
+        - writes barrier at () if int(X') if int(call')
+        - writes A[0] = (ite (< 0 n) call' 1) (true) at () if int(X') if int(call')
+        - in bounds: (and (<= 0 n) (< n 8)) at () if int(X') if int(call') if (< 0 n)
+        - unknown: X', X.def', call'
         """,
     ),
     'what is evaluated in one case only': (

@@ -272,13 +272,24 @@ class Context:
     def evaluated(self, expr: ir.Expr, *, claim: bool = False) -> Encoded:
         """The value of an expression (an assumed ``claim``) that is evaluated here.
 
-        That of an opaque call, which may have written everything, is unknown.
+        That of an opaque call, which may have written everything, is unknown; so is what is loaded before it, or after.
         """
+
+        def load(buffer: ir.Buffer, *_: object) -> tuple[Term, Term]:
+            value = fresh(buffer.name, sort_of(buffer.dtype.scalar))
+            self.blocks[value.payload] = buffer.data
+            return value, fresh(f"{buffer.name}.def", f.BOOL)
+
+        def call(_: Encoder, call: ir.Call) -> Encoded:
+            return Encoded(fresh("call", sort_of(call.dtype.scalar)), f.TRUE, True)
+
+        encoder = self.encoder()
         if opaque_calls(expr):
             self.execute(ir.Evaluate(expr))
-        elif expr.dtype.lanes == 1:
-            return self.encoder().claim(expr) if claim else self.encoder().encode(expr)
-        return Encoded(fresh("call", sort_of(expr.dtype.scalar)), f.TRUE, True)
+            encoder = Encoder(self.env, load, call=call)
+        if expr.dtype.lanes > 1:  # of which nobody asks
+            return Encoded(fresh("lanes", sort_of(expr.dtype.scalar)), f.TRUE, True)
+        return encoder.claim(expr) if claim else encoder.encode(expr)
 
     def enter(self, stmt: ir.Stmt, step: int) -> ir.Stmt:
         """Walk into the ``step``-th sub-statement, from the point where ``stmt`` begins."""

@@ -72,30 +72,20 @@ class _Walker:
 
         :param undef: what is wrong if it is undefined, if that is a condition.
         """
-        if opaque_calls(expr):
-            self.around_calls(expr)
-            self.barrier()
-            result = fresh("call", sort_of(expr.dtype.scalar))
-            self.result.unknown.append(result)
-            return Encoded(result, f.TRUE, True)
         encoder = self.encoder()
         encoded = encoder.claim(expr) if claim else encoder.encode(expr, lane)
         self.keep_safety(encoder)
+        if opaque_calls(expr):
+            self.barrier()
         if undef:
             self.require(undef, expr, encoded.defined)
         return encoded
 
-    def around_calls(self, expr: ir.Expr) -> None:
-        """Loads and safety of an expression that makes opaque calls, each with any result."""
-        kept, encoder = len(self.context.path), self.encoder()
-        self.handed(encoder, expr)
-        self.keep_safety(encoder)
-        del self.context.path[kept:]
-
     def handed(self, encoder: Encoder, e: ir.Node) -> None:
-        """What a call is handed, or an expression around calls: if it has no value in the logic, what it is made of may
-        have one."""
-        if isinstance(e, ir.Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, ir.LetExpr):
+        """What a call is handed: if it has no value in the logic, what it is made of may have one."""
+        if isinstance(e, ir.Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, (ir.LetExpr, ir.Load)):
+            if isinstance(e, ir.IfThenElse):  # it is a branch, whatever it chooses
+                encoder.encode(ir.IfThenElse(e.condition, ir.TRUE, ir.TRUE))
             for part in ir.children(e):
                 self.handed(encoder, part)
         elif isinstance(e, ir.Expr) and not isinstance(e, ir.Var):

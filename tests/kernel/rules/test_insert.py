@@ -160,3 +160,16 @@ def test_a_call_that_may_write_anything_writes_nothing_by_itself() -> None:
     f = program('T.evaluate(T.call_extern("int32", "g", B.data))\nB[0] = A[0]')
     again = store(buffer(f, "A"), load(buffer(f, "A"), 0), 0)
     refused(f, Insert((0,), again, "after"), "A would be written, which was only read")
+
+
+def test_what_is_computed_with_the_result_of_a_call_may_be_undefined() -> None:
+    """A call's result is defined; a sum with what was never stored is not."""
+    text = 't = T.alloc_buffer((1,), "int32")\n{}x: T.int32 = T.call_extern("int32", "g") + {}\nB[0] = x'
+    for before, term, fine in (("", "t[0]", False), ("", "n", True)):
+        f = program(text.format(before, term), AB + ", n: T.int32")
+        b = buffer(f, "B")
+        rule = Insert((0, 0), If(variable(f, "x") > 0, store(b, load(b, 0), 0)))
+        if fine:
+            accepted(f, rule)
+        else:
+            refused(f, rule, "safety: x > 0: a branch on undef (Refuted)")

@@ -185,9 +185,10 @@ def masked_lanes_safe(context: Context, moved: ir.Stmt, new: ir.Buffer, path: ir
     masked = [
         n for n in ir.walk(moved) if isinstance(n, (ir.Load, ir.Store)) and n.buffer is new and n.predicate is not None
     ]
+    loads = {ir.Load(new, n.indices, n.predicate) for n in masked}
     evaluated = {e for n in masked for i in n.indices for e in ir.walk(i)}
     if masked:
         run = instance(context, moved)
         for place, safety in run.safety:
-            if safety.expr in evaluated:
+            if safety.expr in evaluated or (safety.expr in loads and safety.kind == "an index that is undef"):
                 yield from safe_questions(run.context, (safety,), (), (*path, *place))
