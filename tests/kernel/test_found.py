@@ -323,6 +323,16 @@ def test_what_an_opaque_call_is_given_may_be_an_address() -> None:
     refused(f, rewritten((1,), (0, 1, 0), const(3)), "by address")
 
 
+def test_what_an_opaque_call_finds_from_an_address_does_not_move() -> None:
+    """Who is told where C[0] lives knows where C[1] does."""
+    x, y = Var.fresh("x"), Var.fresh("y")
+    turned = LayoutMap((x,), (3 - x,), (y,), (3 - y,), (const(4),), FALSE)
+    text = 'C = T.alloc_buffer((4,), "int32")\nC[0] = 1\nT.evaluate(T.call_extern("int32", "g", T.address_of({}[0])))'
+    for rule in (Couple((), turned), Couple((), turned, "touched")):
+        refused(program(text.format("C")), rule, "an opaque call is told where an element of C lives")
+        accepted(program(text.format("B")), rule)
+
+
 def test_nothing_moves_past_an_assertion() -> None:
     f = program("B[A[1]] = 1")
     check = Assert(load(buffer(f, "A"), 0) > 0, "positive")

@@ -17,7 +17,8 @@ else writes to B′.  So every load, being of a live element, reads what it read
 (``relayout``).
 
 ψ is a witness: any function will do that leads back.  Masked lanes of a vector access touch nothing, but φ is evaluated
-in them, so there it must be safe, too.  Other views of the block would have to move along: they are refused.
+in them, so there it must be safe, too.  Other views of the block would have to move along: they are refused; so is an
+opaque call that is handed an element of B, which may take it by address.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Couple:
             raise Misfit("no buffer is allocated here")
         context, old = context_at(before, self.path, entry), allocation.buffer
         new = self.layout.successor(old, context, self.separators)
+        if any(old in ir.walk(call) for call in ir.nodes_of(allocation, ir.Call) if not ir.is_pure(call.op)):
+            raise Misfit(f"an opaque call is told where an element of {old.name} lives, and may find others from there")
         allocated = ir.Allocate(new, self.layout.move(allocation.body, old, new), allocation.annotations)
         questions = chain(
             extents_safe(context, new, self.path),
