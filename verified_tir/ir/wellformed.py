@@ -57,8 +57,14 @@ def _buffers(func: PrimFunc) -> Iterator[tuple[Name, str]]:
         if b.data not in blocks:
             yield b, f"{b.name} is declared over {b.data.name}, which is no block here"
     for b in nodes_of(func, Buffer):
-        if nodes_of(b, Load) or not all(is_pure(c.op) for c in nodes_of(b, Call)):
+        if _reads(b):
             yield b, f"an extent of {b.name} reads memory; it must be bound by a let first"
+
+
+@once
+def _reads(buffer: Buffer) -> bool:
+    """Whether a buffer's declaration reads memory, or may."""
+    return bool(nodes_of(buffer, Load)) or not all(is_pure(c.op) for c in nodes_of(buffer, Call))
 
 
 def _scopes(func: PrimFunc) -> Iterator[tuple[Name, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from itertools import chain
 
 from verified_tir import ir
 from verified_tir.kernel.access import BARRIER
@@ -29,14 +30,14 @@ def begin(func: ir.PrimFunc, entry: Entry) -> Context:
             context.path.append(in_range(term, v.dtype))
     for b in dict.fromkeys((*func.buffers, *entry.shapes)):
         context.path.extend(shape_bounds(context, b))
-    for b in func.buffers:
-        context.becomes(b.data, Entered())
+    context.becomes(Entered(), *[b.data for b in func.buffers])
     return context
 
 
-def declared_by(buffer: ir.Buffer) -> tuple[ir.Expr, ...]:
-    """The expressions in a buffer's declaration."""
-    return (*buffer.shape, *buffer.strides, buffer.elem_offset)
+@ir.once
+def _symbols(buffer: ir.Buffer) -> tuple[ir.Var, ...]:
+    """The variables in a buffer's declaration."""
+    return tuple([v for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for v in ir.free_vars(e)])
 
 
 @ir.once
@@ -44,8 +45,7 @@ def scalars_of(func: ir.PrimFunc) -> tuple[ir.Var, ...]:
     """The scalar parameters of a function, then the symbols of its buffers."""
     behind = dict(func.buffer_map)
     params = [p for p in func.params if p not in behind]
-    symbols = [v for b in func.buffers for e in declared_by(b) for v in ir.free_vars(e)]
-    return tuple(dict.fromkeys((*params, *symbols)))
+    return tuple(dict.fromkeys(chain(params, *map(_symbols, func.buffers))))
 
 
 @ir.once
@@ -69,11 +69,11 @@ def _unknown(variable: ir.Var) -> Term:
 def shape_bounds(context: Context, buffer: ir.Buffer) -> Iterator[Term]:
     """What is true of a buffer for which an array is passed: its extents are not negative, and neither they nor the
     number of elements are too large for index arithmetic."""
-    value, symbolic = context.encoder().value, [e for e in buffer.shape if not isinstance(e, ir.IntImm)]
-    largest = [f.integer(LARGEST.get(e.dtype.bits, LARGEST[32])) for e in symbolic]
-    for e, most in zip(symbolic, largest, strict=True):
-        yield from (f.le(f.integer(0), value(e)), f.le(value(e), most))
+    symbolic = [e for e in buffer.shape if not isinstance(e, ir.IntImm)]
     if symbolic:
+        value, largest = context.encoder().value, [f.integer(LARGEST.get(e.dtype.bits, LARGEST[32])) for e in symbolic]
+        for e, most in zip(symbolic, largest, strict=True):
+            yield from (f.le(f.integer(0), value(e)), f.le(value(e), most))
         yield f.le(reduce(f.mul, map(value, buffer.shape)), largest[0])
 
 

@@ -77,11 +77,11 @@ class Context:
         here.memory = memory
         return here
 
-    def becomes(self, data: ir.Var, event: Event) -> Version:
-        """A block is in a new state from here on."""
-        version = Version(data, event)
-        self.memory, self.line = {**self.memory, data: version}, self.line | {version}
-        return version
+    def becomes(self, event: Event, *blocks: ir.Var) -> Memory:
+        """Blocks are in new states from here on: these."""
+        new = {data: Version(data, event) for data in blocks}
+        self.memory, self.line = {**self.memory, **new}, self.line.union(new.values())
+        return new
 
     def any_lane(self, node: ir.Expr | ir.Buffer) -> Term | None:
         """An arbitrary lane of what has several."""
@@ -234,14 +234,13 @@ class Context:
         :param reached: the value of the loop's variable in the iteration that begins.  Those before it are smaller.
         :return: what it starts from, of the blocks that it may read or write: no load in it is of another one.
         """
-        reads, writes = map(set, effects(stmt))
-        blocks = self.memory.keys() if EVERYTHING in writes else self.memory.keys() & (reads | writes)
-        before = {data: version for data, version in self.memory.items() if data in blocks}
-        for data in before:
-            if data in writes or EVERYTHING in writes:
-                version = self.becomes(data, Ran(before, stmt, after, reached))
-                if after is not None:
-                    after[data] = version
+        reads, writes = effects(stmt)
+        if EVERYTHING in writes:
+            reads, writes = (), tuple(self.memory)
+        before = {data: self.memory[data] for data in (*reads, *writes) if data in self.memory}
+        new = self.becomes(Ran(before, stmt, after, reached), *[data for data in writes if data in before])
+        if after is not None:
+            after.update(new)
         return before
 
     def execute(self, stmt: ir.Stmt) -> None:
@@ -257,11 +256,11 @@ class Context:
                 address, lane, _ = encoder.access(ir.Load(b, indices), None)
                 left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
-                self.becomes(b.data, Stored(self.memory[b.data], b, where, left))
+                self.becomes(Stored(self.memory[b.data], b, where, left), b.data)
             case ir.DeclBuffer() | ir.AttrStmt() | ir.Block():
                 self.execute(self.into(stmt, 0, ()))
             case ir.Allocate(buffer=b, body=body):
-                self.becomes(b.data, Allocated())
+                self.becomes(Allocated(), b.data)
                 self.execute(body)
                 self.memory = {data: version for data, version in self.memory.items() if data is not b.data}
             case _:
@@ -304,7 +303,7 @@ class Context:
             case ir.If(condition=e) | ir.LetStmt(value=e):
                 values = (self.evaluated(e),)
             case ir.Allocate(buffer=b):
-                self.becomes(b.data, Allocated())
+                self.becomes(Allocated(), b.data)
         sub = self.into(stmt, step, values)
         if isinstance(stmt, ir.For):  # the bounds are evaluated once, before the first iteration
             self.ran(stmt, self.env[stmt.var].value)

@@ -28,10 +28,9 @@ def pointed(block: ir.Var, *nodes: ir.Node) -> bool:
     return any(block in ir.children(n) for root in nodes for n in ir.walk(root) if not isinstance(n, ir.Buffer))
 
 
-@ir.once
 def assumes(stmt: ir.Stmt) -> bool:
     """Whether something is known of memory where a statement has ended: an assumption stands in it."""
-    return any(isinstance(n, (ir.Assume, ir.Assert)) for n in ir.walk(stmt))
+    return any(ir.nodes_of(stmt, kind) for kind in (ir.Assume, ir.Assert))
 
 
 @ir.once

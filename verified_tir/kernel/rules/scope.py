@@ -106,7 +106,7 @@ class Move:
         context = context_at(after, self.to, entry)
         yield from extents_safe(context, buffer, self.to)
         context.shadow = buffer.data
-        context.becomes(buffer.data, Allocated())
+        context.becomes(Allocated(), buffer.data)
         for here, read, written in reads_of(context, target, {buffer.data}):
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             goal, place = f.or_(written, read.value.defined), (*self.to, 0, *read.place)
