@@ -18,9 +18,11 @@ from verified_tir.codegen.runtime import Function
 from verified_tir.graph.element_types import array_dtype, held, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
-from verified_tir.graph.memory import Placement, Workspace, aligned, empty, machine_memory, needed, place
+from verified_tir.graph.memory import Placement, Workspaces, aligned, empty, enough, place
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
+from verified_tir.graph.sizes import symbols_of
+from verified_tir.ir.expr import Var
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
@@ -32,10 +34,11 @@ Progress = Callable[[int, int, str], None]
 
 def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
     """The results by the interpreter, which defines them; slow."""
-    values = {**{v: held(a) for v, a in graph.constants.items()}, **_given(graph, inputs)}
+    given, sizes = _given(graph, inputs)
+    values = {**{v: held(a) for v, a in graph.constants.items()}, **given}
     for node in graph.nodes:
         func = program_of(node)
-        arrays = [*(values[v] for v in node.inputs), *(_empty(v.type) for v in node.outputs)]
+        arrays = [*(values[v] for v in node.inputs), *(_empty(v.type.at(sizes)) for v in node.outputs)]
         names = [b.name for b in func.buffers]
         ended = run(func, dict(zip(names, arrays, strict=True)))
         values.update(zip(node.outputs, (ended.arrays[n] for n in names[len(node.inputs) :]), strict=True))
@@ -47,22 +50,32 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Ar
 class Executable:
     """A compiled graph: ``f(x, y)`` or ``f(x=…, y=…)`` gives the results, an array or a list of them.
 
-    What flows between nodes stands in memory that is made at the first call and kept; calls at the same time, from
-    several threads, have memory of their own each.
+    Sizes that are open are those of the inputs, anew in each call.  What flows between nodes stands in memory that is
+    made at the first call (of these sizes) and kept; calls at the same time, from several threads, have memory of their
+    own each.
     """
 
     graph: Graph
     code: tuple[tuple[Node, Callable[..., None]], ...]
     theorems: tuple[Refines, ...]
     """One for each different program: what is run refines what the node means."""
-    placement: Placement
-    """Which values share memory."""
     refused: tuple[str, ...] = ()
     """Steps of schedules that were refused: these parts run as they are written, which may be slow."""
     _constants: Mapping[Value, Array] = field(default_factory=dict, repr=False)
     _packed: Mapping[tuple[Node, int], Array] = field(default_factory=dict, repr=False)
     """Constants in the layout that a node's code takes, by the place of the operand."""
-    _free: list[Workspace] = field(default_factory=list, repr=False)
+    _workspaces: Workspaces = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_workspaces", Workspaces(self.graph))
+
+    @property
+    def placement(self) -> Placement:
+        """Which values share memory.
+
+        :raises GraphError: if sizes are open; ``graph.memory.place`` takes them.
+        """
+        return place(self.graph)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if args and named:
@@ -78,12 +91,11 @@ class Executable:
         :param watch: called before each node runs.
         :raises GraphError: if the inputs are not those of the graph.
         """
-        given = _given(self.graph, inputs)
-        try:
-            workspace = self._free.pop()
-        except IndexError:
-            workspace = Workspace(self.placement)
-        results = {v: empty(v.type) for v in self.graph.outputs if v not in given and v not in self._constants}
+        given, sizes = _given(self.graph, inputs)
+        workspace = self._workspaces.take(sizes)
+        results = {
+            v: empty(v.type.at(sizes)) for v in self.graph.outputs if v not in given and v not in self._constants
+        }
         values = {**self._constants, **workspace.arrays, **given, **results}
         packed = self._packed
         for node, function in self.code:
@@ -91,7 +103,7 @@ class Executable:
                 watch(node)
             operands = [packed[node, k] if (node, k) in packed else values[v] for k, v in enumerate(node.inputs)]
             function(*operands, *(values[v] for v in node.outputs))
-        self._free.append(workspace)
+        self._workspaces.give_back(workspace)
         found = [values[v] if v in results else values[v].copy() for v in self.graph.outputs]
         return [a.view(array_dtype(v.dtype)) for v, a in zip(self.graph.outputs, found, strict=True)]
 
@@ -108,13 +120,8 @@ def build(
     :raises GraphError: if a node is no legal program, or cannot be compiled (the message names it), or if the graph
         takes more memory than there is.
     """
-    placement = place(graph)
-    if (bytes_needed := needed(graph, placement)) > machine_memory():
-        largest = max(graph.values(), key=lambda v: v.type.nbytes)
-        raise GraphError(
-            f"{graph.name} needs {_size(bytes_needed)} of memory, and there are {_size(machine_memory())}; the largest "
-            f"tensor is {largest}"
-        )
+    if not graph.symbols:
+        enough(graph, place(graph))
     made: dict[Any, _Compiled] = {}
     code: list[tuple[Node, Callable[..., None]]] = []
     packed: dict[tuple[Node, int], Array] = {}
@@ -137,7 +144,7 @@ def build(
     theorems = tuple(c.function.theorem for c in made.values())
     used = {v for n in graph.nodes for k, v in enumerate(n.inputs) if (n, k) not in packed} | {*graph.outputs}
     plain = {v: aligned(held(a)) for v, a in graph.constants.items() if v in used}
-    return Executable(graph, tuple(code), theorems, placement, refused, plain, packed)
+    return Executable(graph, tuple(code), theorems, refused, plain, packed)
 
 
 @final
@@ -180,19 +187,14 @@ def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules:
     return _Compiled(str(node), function, moved, made.refused)
 
 
-def _size(nbytes: int) -> str:
-    """For people: 1.5 GiB."""
-    return f"{nbytes / 2**30:.1f} GiB"
-
-
 def _empty(t: TensorType) -> Array:
     return np.empty(t.shape, array_dtype(held_as(t.dtype)))
 
 
-def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[Value, Array]:
-    """The arrays of inputs and constants.
+def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[dict[Value, Array], dict[Var, int]]:
+    """The arrays of inputs, and the sizes that were open.
 
-    :raises GraphError: if an input is missing, unknown, or has another type.
+    :raises GraphError: if an input is missing, unknown, or has another type; or if sizes do not go together.
     """
     if isinstance(inputs, Mapping):
         names = {v.name for v in graph.inputs}
@@ -208,10 +210,20 @@ def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> dict[Valu
         if len(arrays) != len(graph.inputs):
             raise GraphError(f"{graph.name} has {len(graph.inputs)} inputs and is given {len(arrays)}")
     found: dict[Value, Array] = {}
+    sizes: dict[Var, int] = {}
     for v, given in zip(graph.inputs, arrays, strict=True):
         array = np.ascontiguousarray(given)
         array = array.reshape(np.shape(given))  # ascontiguousarray gives numbers a dimension
-        if array.shape != v.shape or array.dtype != array_dtype(v.dtype):
+        if len(array.shape) != len(v.dims) or array.dtype != array_dtype(v.dtype):
             raise GraphError(f"the input {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
+        for e, n in zip(v.dims, array.shape, strict=True):
+            if isinstance(e, Var):
+                sizes.setdefault(e, n)
         found[v] = held(array)
-    return found
+    for v, array in found.items():
+        if array.shape != v.type.at(sizes).dims:
+            where = ", ".join(f"{e.name} = {sizes[e]}" for e in symbols_of(v.dims))
+            raise GraphError(
+                f"the input {v.name} is {v.dtype}{list(array.shape)}, not {v.type}{where and f' where {where}'}"
+            )
+    return found, {e: sizes[e] for e in graph.symbols}

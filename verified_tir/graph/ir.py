@@ -6,7 +6,8 @@ A graph has inputs, constants, nodes in an order in which each uses what comes b
 * ``call_tir``: a PrimFunc that writes its last arguments, the node's results;
 * a rewrite of a layout: ``layout_transform`` (an index map and what padding holds), ``pad`` or ``crop``.
 
-Shapes are numbers.  Values are compared by identity; their names are for readers.
+Extents are numbers, or sizes that are known when the graph runs (``graph.sizes``): each symbol is the extent of an
+input.  Values are compared by identity; their names are for readers.
 """
 
 from __future__ import annotations
@@ -22,7 +23,20 @@ import numpy.typing as npt
 
 from verified_tir.graph.element_types import array_dtype, held_as
 from verified_tir.graph.errors import GraphError
-from verified_tir.ir.expr import IntImm
+from verified_tir.graph.sizes import (
+    Dim,
+    dim_of,
+    dim_text,
+    normal,
+    numbers,
+    shape_text,
+    solved,
+    symbol,
+    symbols_of,
+    value,
+)
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 
@@ -32,9 +46,9 @@ Array: TypeAlias = npt.NDArray[Any]
 @final
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """Extents (not negative) and element type."""
+    """Extents and element type; an extent that is a number is not negative."""
 
-    shape: tuple[int, ...]
+    dims: tuple[Dim, ...]
     dtype: str
 
     def __post_init__(self) -> None:
@@ -42,13 +56,33 @@ class TensorType:
             array_dtype(self.dtype)
         except (IRError, ValueError) as problem:
             raise GraphError(f"there is no type {self.dtype!r}: {problem}") from None
-        for e in self.shape:
-            if isinstance(e, bool) or not isinstance(e, (int, np.integer)) or e < 0:
+        object.__setattr__(self, "dims", tuple(map(dim_of, self.dims)))
+        for e in self.dims:
+            if isinstance(e, int) and e < 0:
                 raise GraphError(f"a shape holds numbers that are not negative, not {e!r}")
 
     def __str__(self) -> str:
-        inner = ", ".join(map(str, self.shape)) + ("," if len(self.shape) == 1 else "")
-        return f'R.Tensor(({inner}), "{self.dtype}")'
+        return f'R.Tensor({shape_text(self.dims)}, "{self.dtype}")'
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents as numbers.
+
+        :raises GraphError: if one is open.
+        """
+        return numbers(self.dims, f"a {self.dtype} tensor")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an extent is no number."""
+        return any(not isinstance(e, int) for e in self.dims)
+
+    def at(self, sizes: Mapping[Var, int]) -> TensorType:
+        """The type with numbers for symbols.
+
+        :raises GraphError: if a symbol has none, or an extent is negative.
+        """
+        return TensorType(tuple(value(e, sizes) for e in self.dims), self.dtype) if self.is_open else self
 
     @property
     def size(self) -> int:
@@ -70,8 +104,16 @@ class Value:
     type: TensorType
 
     @property
+    def dims(self) -> tuple[Dim, ...]:
+        return self.type.dims
+
+    @property
     def shape(self) -> tuple[int, ...]:
-        return self.type.shape
+        """The extents as numbers.
+
+        :raises GraphError: if one is open.
+        """
+        return numbers(self.dims, self.name)
 
     @property
     def dtype(self) -> str:
@@ -123,8 +165,9 @@ class Graph:
 
     def __post_init__(self) -> None:
         known: set[Value] = {*self.inputs, *self.constants}
+        sizes = self.symbols
         for v, array in self.constants.items():
-            if array.shape != v.shape or array.dtype != array_dtype(v.dtype):
+            if array.shape != v.dims or array.dtype != array_dtype(v.dtype):
                 raise GraphError(f"the constant {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
         for node in self.nodes:
             for v in node.inputs:
@@ -134,6 +177,10 @@ class Graph:
                 if v in known:
                     raise GraphError(f"{node} computes {v.name}, which is there already")
                 known.add(v)
+                for e in (e for e in symbols_of(v.dims) if e not in sizes):
+                    raise GraphError(f"{node}: {v.name} is {v.type}, and no input has the extent {e.name}")
+            for e in (e for e in symbols_of(sizes_in(node.attrs)) if e not in sizes):
+                raise GraphError(f"{node}: no input has the extent {e.name}, which an attribute mentions")
             if (node.op == "call_tir") != (node.func is not None):
                 raise GraphError(f"{node}: a PrimFunc belongs to call_tir, and to nothing else")
             if node.func is not None:
@@ -141,6 +188,18 @@ class Graph:
         for v in self.outputs:
             if v not in known:
                 raise GraphError(f"the result {v.name} is computed nowhere")
+
+    @property
+    def symbols(self) -> tuple[Var, ...]:
+        """The sizes that are open, in the order of the inputs that have them.
+
+        :raises GraphError: if an input has an extent that is made of others which no input has.
+        """
+        found = dict.fromkeys(e for v in self.inputs for e in v.dims if isinstance(e, Var))
+        for v in self.inputs:
+            for e in (e for e in symbols_of(v.dims) if e not in found):
+                raise GraphError(f"the input {v.name} is {v.type}, and no input has the extent {e.name} itself")
+        return tuple(found)
 
     def producer(self) -> dict[Value, Node]:
         """The node that computes each value (inputs and constants have none)."""
@@ -167,6 +226,17 @@ class Graph:
         return graph_text(self)
 
 
+def sizes_in(attribute: Any) -> Iterator[Expr]:
+    """The sizes that are open in an attribute, or in all of them."""
+    if isinstance(attribute, Mapping):
+        attribute = list(attribute.values())
+    if isinstance(attribute, (list, tuple)):
+        for a in attribute:
+            yield from sizes_in(a)
+    elif isinstance(attribute, Expr):
+        yield attribute
+
+
 def check_call(node: Node) -> None:
     """A PrimFunc takes arrays of the shapes and types that it is given.
 
@@ -178,11 +248,31 @@ def check_call(node: Node) -> None:
     if len(buffers) != len(node.func.params) or len(buffers) != len(values):
         raise GraphError(f"{node}: {node.func.name} has {len(node.func.params)} parameters and is given {len(values)}")
     for b, v in zip(buffers, values, strict=True):
-        shape = tuple(e.value if isinstance(e, IntImm) else -1 for e in b.shape)
-        if shape != v.shape or str(b.dtype) != held_as(v.dtype):
-            raise GraphError(
-                f"{node}: {node.func.name} takes {b.name} as {b.dtype}{list(shape)}, and {v.name} is {v.type}"
-            )
+        if len(b.shape) != len(v.dims) or str(b.dtype) != held_as(v.dtype):
+            raise _misfit(node, b, v)
+    symbol_values(node, node.func)
+
+
+def symbol_values(node: Node, func: PrimFunc) -> dict[Var, Dim]:
+    """What the symbols in the shapes of a node's program are: sizes of the graph.
+
+    :raises GraphError: if the shapes of the node's operands and results are not those of the program.
+    """
+    pairs = [(b, v) for b, v in zip(func.buffers, (*node.inputs, *node.outputs), strict=True)]
+    found = solved([(normal(e), d) for b, v in pairs for e, d in zip(b.shape, v.dims, strict=True)])
+    if isinstance(found, dict):
+        return found
+    for b, v in pairs:
+        if not isinstance(solved([(normal(e), d) for e, d in zip(b.shape, v.dims, strict=True)]), dict):
+            raise _misfit(node, b, v)
+    left, right = found
+    raise GraphError(f"{node}: {func.name} has the extent {dim_text(left)} where {dim_text(right)} is given")
+
+
+def _misfit(node: Node, b: Buffer, v: Value) -> GraphError:
+    assert node.func is not None
+    shape = shape_text([normal(e) for e in b.shape])
+    return GraphError(f"{node}: {node.func.name} takes {b.name} as {b.dtype}{shape}, and {v.name} is {v.type}")
 
 
 def identifier(name: str) -> str:
@@ -237,9 +327,10 @@ class GraphBuilder:
         """The name, numbered if it is taken."""
         return self._names.fresh(identifier(name))
 
-    def input(self, name: str, shape: Sequence[int], dtype: str = "float32") -> Value:
-        """An input of the graph."""
-        v = Value(self.fresh(name), TensorType(tuple(int(e) for e in shape), dtype))
+    def input(self, name: str, shape: Sequence[Dim | str], dtype: str = "float32") -> Value:
+        """An input of the graph; an extent is a number, or the name of a size that is known when the graph runs."""
+        dims = tuple(symbol(e) if isinstance(e, str) else e for e in shape)
+        v = Value(self.fresh(name), TensorType(dims, dtype))
         self._inputs.append(v)
         return v
 

@@ -9,14 +9,24 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from threading import Lock
+from typing import TypeAlias, final
 
 import numpy as np
 
 from verified_tir.graph.element_types import array_dtype, held_as
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, TensorType, Value
+from verified_tir.ir.expr import Var
+
+Sizes: TypeAlias = "Mapping[Var, int]"
+"""Numbers for the symbols of a graph."""
+
+KEPT = 4
+"""Memory is kept for so many different sizes."""
 
 LINE = 64
 """Bytes to which every array is aligned: a line of the cache, and the widest vector."""
@@ -36,8 +46,12 @@ class Placement:
         return sum(self.sizes)
 
 
-def place(graph: Graph) -> Placement:
-    """Pieces for what flows between the nodes; a node's results never share one with its operands."""
+def place(graph: Graph, symbols: Sizes | None = None) -> Placement:
+    """Pieces for what flows between the nodes; a node's results never share one with its operands.
+
+    :param symbols: numbers for those of the graph.
+    :raises GraphError: if one is missing, or an extent is negative with these.
+    """
     last = {v: k for k, n in enumerate(graph.nodes) for v in (*n.outputs, *n.inputs)}
     results = {*graph.outputs}
     piece: dict[Value, int] = {}
@@ -48,7 +62,7 @@ def place(graph: Graph) -> Placement:
         for v in n.outputs:
             if v in results:
                 continue
-            size = v.type.nbytes
+            size = v.type.at(symbols or {}).nbytes
             fitting = [p for p in free if sizes[p] >= size]
             if fitting:
                 chosen = min(fitting, key=lambda p: sizes[p])
@@ -68,19 +82,67 @@ def place(graph: Graph) -> Placement:
 
 @final
 class Workspace:
-    """The memory of one run, made once and used again by later ones."""
+    """The memory of one run, made once and used again by later ones of the same sizes."""
 
-    def __init__(self, placement: Placement) -> None:
+    def __init__(self, placement: Placement, sizes: Sizes) -> None:
         pieces = [_aligned(size) for size in placement.sizes]
+        self.sizes = tuple(sizes.items())
         self.arrays: dict[Value, Array] = {
-            v: np.ndarray(v.shape, array_dtype(held_as(v.dtype)), pieces[p].data) for v, p in placement.piece.items()
+            v: np.ndarray(v.type.at(sizes).shape, array_dtype(held_as(v.dtype)), pieces[p].data)
+            for v, p in placement.piece.items()
         }
         """An array for each value that has a piece."""
 
 
-def needed(graph: Graph, placement: Placement) -> int:
+@final
+class Workspaces:
+    """The memory of a graph's runs: what is not in use is kept, of the sizes that were used last."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._free: dict[tuple[tuple[Var, int], ...], list[Workspace]] = {}
+        self._lock = Lock()
+
+    def take(self, sizes: Sizes) -> Workspace:
+        """Memory for a run that nobody else has.
+
+        :raises GraphError: if there is not so much, or an extent is negative with these sizes.
+        """
+        with self._lock:
+            free = self._free.get(tuple(sizes.items()))
+            if free:
+                return free.pop()
+        placement = place(self.graph, sizes)
+        enough(self.graph, placement, sizes)
+        return Workspace(placement, sizes)
+
+    def give_back(self, workspace: Workspace) -> None:
+        """Keep what a run has used."""
+        with self._lock:
+            free = self._free.pop(workspace.sizes, [])
+            self._free[workspace.sizes] = [*free, workspace]
+            for old in list(self._free)[:-KEPT]:
+                del self._free[old]
+
+
+def needed(graph: Graph, placement: Placement, sizes: Sizes | None = None) -> int:
     """The bytes of a run: inputs, constants, results, and what flows between the nodes."""
-    return placement.nbytes + sum(v.type.nbytes for v in {*graph.inputs, *graph.constants, *graph.outputs})
+    outside = {*graph.inputs, *graph.constants, *graph.outputs}
+    return placement.nbytes + sum(v.type.at(sizes or {}).nbytes for v in outside)
+
+
+def enough(graph: Graph, placement: Placement, sizes: Sizes | None = None) -> None:
+    """:raises GraphError: if a run takes more memory than there is."""
+    if (wanted := needed(graph, placement, sizes)) > machine_memory():
+        largest = max(graph.values(), key=lambda v: v.type.at(sizes or {}).nbytes)
+        raise GraphError(
+            f"{graph.name} needs {_gigabytes(wanted)} of memory, and there are {_gigabytes(machine_memory())}; the "
+            f"largest tensor is {largest}"
+        )
+
+
+def _gigabytes(nbytes: int) -> str:
+    return f"{nbytes / 2**30:.1f} GiB"
 
 
 def machine_memory() -> int:
@@ -116,4 +178,6 @@ def _aligned(nbytes: int) -> Array:
     return whole[first : first + max(1, nbytes)]
 
 
-__all__ = ["Placement", "Workspace", "aligned", "empty", "machine_memory", "needed", "place"]
+__all__ = [
+    "Placement", "Sizes", "Workspaces", "aligned", "empty", "enough", "machine_memory", "needed", "place",
+]  # fmt: skip

@@ -18,7 +18,7 @@ from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.element_types import held_as
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Graph, Node, TensorType, Value
+from verified_tir.graph.ir import Graph, Node, TensorType, Value, symbol_values
 from verified_tir.graph.node_program import program_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, DType
@@ -33,20 +33,18 @@ from verified_tir.kernel.calls import Arguments, instantiate
 
 def buffer_like(name: str, t: TensorType) -> Buffer:
     """A buffer for a tensor."""
-    shape: list[Expr] = [const(e, "int32") for e in t.shape]
+    shape: list[Expr] = [const(e, "int32") for e in t.dims]
     return Buffer.declare(name, tuple(shape), DType.parse(held_as(t.dtype)))
 
 
 def type_of_buffer(b: Buffer) -> TensorType:
     """The type of the tensor that a buffer holds.
 
-    :raises GraphError: if its shape is not fixed, or its elements do not lie one after the other.
+    :raises GraphError: if its shape is no sizes of a graph, or its elements do not lie one after the other.
     """
     if b.strides or not (isinstance(b.elem_offset, IntImm) and b.elem_offset.value == 0):
         raise GraphError(f"{b.name} declares strides or an offset; the arrays of a graph have none")
-    if not all(isinstance(e, IntImm) for e in b.shape):
-        raise GraphError(f"the shape of {b.name} is not fixed")
-    return TensorType(tuple(e.value for e in b.shape if isinstance(e, IntImm)), str(b.dtype))
+    return TensorType(b.shape, str(b.dtype))
 
 
 def function(name: str, buffers: Sequence[Buffer], body: Stmt, attrs: Sequence[tuple[str, object]] = ()) -> PrimFunc:
@@ -61,7 +59,8 @@ def function(name: str, buffers: Sequence[Buffer], body: Stmt, attrs: Sequence[t
 def node_body(node: Node, buffers: Sequence[Buffer]) -> Stmt:
     """What a node does, on buffers for its operands and results; its blocks expanded, under one label: its result."""
     func = expand_blocks(program_of(node))
-    return Block.label(node.outputs[0].name, without_labels(instantiate(func, Arguments(tuple(buffers)))))
+    sizes = tuple((v, const(e)) for v, e in symbol_values(node, func).items())
+    return Block.label(node.outputs[0].name, without_labels(instantiate(func, Arguments(tuple(buffers), sizes))))
 
 
 def filled_with_undef(b: Buffer) -> Stmt:

@@ -1,5 +1,7 @@
 """Graphs as text, as Relax writes them: PrimFuncs, and a ``@R.function`` with one binding a line.
 
+Sizes that are open are written as Python has them: ``R.Tensor((batch, 2 * n), "float32")``.
+
 Small constants are written out.  Of large ones the text has the type; the arrays go beside it (``save_graph`` writes
 an ``.npz`` file), and :func:`parse_graph` takes them by name.  Nothing is executed: the text is read with Python's
 grammar.
@@ -17,9 +19,12 @@ import numpy as np
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Node, TensorType, Value, identifier
+from verified_tir.graph.sizes import Dim, dim_text, normal, symbol, symbols_of
+from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse, script
+from verified_tir.ir.sugar import binary
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.schedule.index_map import IndexMap
 
@@ -106,6 +111,8 @@ def _node(n: Node, names: Mapping[PrimFunc, str], values: Mapping[Value, str]) -
 def _attribute(value: Any) -> str:
     if isinstance(value, IndexMap):
         return str(value)
+    if isinstance(value, Expr):
+        return dim_text(value)
     if isinstance(value, np.generic):
         return _attribute(value.item())
     if isinstance(value, (list, tuple)):
@@ -169,6 +176,9 @@ def parse_graph(text: str, constants: Mapping[str, Array] | None = None, filenam
     return _Reader(functions, constants or {}, filename).read(graphs[0])
 
 
+_SIZES = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "floordiv", ast.Mod: "floormod"}
+"""The operators of sizes."""
+
 _FORMS = {
     "const": 'R.const([1.0, 2.0], "float32")',
     "constant": 'R.constant(R.Tensor((2,), "float32"))',
@@ -184,6 +194,8 @@ class _Reader:
         self.arrays = arrays
         self.filename = filename
         self.values: dict[str, Value] = {}
+        self.sizes: set[str] | None = None
+        """The names of sizes, once all parameters have been read."""
 
     def read(self, node: ast.FunctionDef) -> Graph:
         g = GraphBuilder(node.name)
@@ -198,7 +210,8 @@ class _Reader:
             if a.annotation is None:
                 raise self.error(a, f"the parameter {a.arg} has no type; write {a.arg}: R.Tensor((…), dtype)")
             t = self.type(a.annotation)
-            self.values[a.arg] = g.input(a.arg, t.shape, t.dtype)
+            self.values[a.arg] = g.input(a.arg, t.dims, t.dtype)
+        self.sizes = {e.name for v in self.values.values() for e in symbols_of(v.dims)}
         for k, stmt in enumerate(node.body):
             match stmt:
                 case ast.Assign(targets=[target], value=ast.Call() as call):
@@ -259,7 +272,7 @@ class _Reader:
                 wanted = array_dtype(t.dtype)
                 if wanted.kind == "V" and array.dtype == f"u{wanted.itemsize}":  # numpy keeps such types as bits
                     array = array.view(wanted)
-                if array.dtype != wanted or array.shape != t.shape:
+                if array.dtype != wanted or array.shape != t.dims:
                     raise self.error(call, f"the array of {names[0]} is {array.dtype}{list(array.shape)}, not {t}")
                 return g.constant(array, names[0])
             case "call_tir", [ast.Name(id=name), ast.Tuple(elts=inputs)]:
@@ -296,7 +309,10 @@ class _Reader:
                 dtype = self.attribute(more[0]) if more else "float32"
                 extents = self.attribute(shape)
                 if isinstance(extents, (tuple, list)) and isinstance(dtype, str):
-                    return TensorType(tuple(extents), dtype)
+                    try:
+                        return TensorType(tuple(extents), dtype)
+                    except GraphError as problem:
+                        raise self.error(node, str(problem)) from None
         raise self.error(node, f'{ast.unparse(node)} is no type; write R.Tensor((2, 3), "float32")')
 
     def attribute(self, node: ast.expr) -> Any:
@@ -306,6 +322,11 @@ class _Reader:
             except IRError as problem:
                 raise self.error(node, str(problem)) from None
         match node:
+            case ast.Name() | ast.BinOp() | ast.Call(func=ast.Name(id="min" | "max")):
+                try:
+                    return normal(self.size(node))
+                except RecursionError:
+                    raise self.error(node, "this is too deep") from None
             case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
                 return float(text)
             case ast.Tuple(elts=items) | ast.List(elts=items):
@@ -318,6 +339,30 @@ class _Reader:
             return ast.literal_eval(node)
         except (ValueError, TypeError):
             raise self.error(node, f"{ast.unparse(node)} is no constant") from None
+
+    def size(self, node: ast.expr) -> Dim:
+        """A size: numbers and symbols, their sums, products and quotients, the lesser or greater of two."""
+        match node:
+            case ast.Constant(value=int() as number) if not isinstance(number, bool):
+                return number
+            case ast.Name(id=name):
+                if self.sizes is not None and name not in self.sizes:
+                    raise self.error(node, f"{name} is no constant, nor the extent of an input")
+                try:
+                    return symbol(name)
+                except GraphError as problem:
+                    raise self.error(node, str(problem)) from None
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _SIZES:
+                return self.combined(node, _SIZES[type(op)], left, right)
+            case ast.Call(func=ast.Name(id="min" | "max" as which), args=[left, right], keywords=[]):
+                return self.combined(node, which, left, right)
+        raise self.error(node, f"{ast.unparse(node)} is no size; write numbers and names, with + - * // % min max")
+
+    def combined(self, node: ast.expr, op: Any, left: ast.expr, right: ast.expr) -> Dim:
+        try:
+            return normal(binary(op, self.size(left), self.size(right)))
+        except (GraphError, IRError) as problem:
+            raise problem if isinstance(problem, _Placed) else self.error(node, str(problem)) from None
 
     def error(self, node: ast.AST, message: str) -> GraphError:
         place = f"{getattr(node, 'lineno', 1)}:{getattr(node, 'col_offset', 0) + 1}"

@@ -1,14 +1,15 @@
 """From tensors to the program that defines them: one nest of loops for each operation, in the order of use.
 
 The nest of a reduction runs over the result's axes, then over those that are reduced; its block begins with ``T.init``.
-Where an axis that is reduced is known to be empty, the nest stores what the reduction begins with.
+Where an axis that is reduced is known to be empty, the nest stores what the reduction begins with; where that depends
+on a symbol, a nest of its own can do so first.
 This program is what a schedule refines: the left side of every theorem of :func:`verified_tir.te.lower`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
@@ -40,12 +41,14 @@ def operations(outputs: Sequence[Tensor]) -> list[Operation]:
     return list(done)
 
 
-def create_prim_func(args: Sequence[Argument], name: str = "main") -> PrimFunc:
+def create_prim_func(args: Sequence[Argument], name: str = "main", *, empty: bool = False) -> PrimFunc:
     """The function that computes the result tensors among ``args`` from the others.
 
     Tensors that are not listed are local.  Variables in ``args`` become scalar parameters; other variables in shapes
     are taken from the arrays.
 
+    :param empty: symbols in the extents of a reduction may be 0: what it begins with is stored in a nest of its own, so
+        that the result has elements even then.  Otherwise it has none, as in TVM.
     :raises TEError: if an input is missing, or nothing is computed.
     """
     tensors = [a for a in args if isinstance(a, Tensor)]
@@ -68,7 +71,7 @@ def create_prim_func(args: Sequence[Argument], name: str = "main") -> PrimFunc:
             if isinstance(t.op, PlaceholderOp) and t.buffer not in given:
                 raise TEError(f"{op.name} reads {t.name}, which is not among the arguments of {name}")
     blocks = block_names(computed)
-    body = seq(*(_nest(op, blocks[op]) for op in computed))
+    body = seq(*(s for op in computed for s in _nests(op, blocks[op], empty, {*blocks.values()})))
     for op in reversed(computed):
         for b in reversed(op.buffers):
             if b not in given:
@@ -100,7 +103,18 @@ def block_names(computed: Sequence[ComputeOp]) -> dict[ComputeOp, str]:
     return names
 
 
-def _nest(op: ComputeOp, block: str) -> Stmt:
+def _nests(op: ComputeOp, block: str, empty: bool, taken: set[str]) -> list[Stmt]:
+    """What an operation computes, in one nest or in two."""
+    if not empty or all(isinstance(n, IntImm) for _, n in map(domain, op.reduce_axis)):
+        return [_nest(op, block)]
+    first = f"{block}_init"
+    while first in taken:
+        first += "_"
+    return [_nest(op, first, "first"), _nest(op, block, "next")]
+
+
+def _nest(op: ComputeOp, block: str, part: Literal["", "first", "next"] = "") -> Stmt:
+    """One nest: all of an operation, or of a reduction what it begins with, or the rest."""
     zero = const(0)
     loops: list[tuple[Var, Expr, Expr]] = []
     iters: list[IterVar] = []
@@ -117,7 +131,8 @@ def _nest(op: ComputeOp, block: str) -> Stmt:
         iters.append(IterVar(inside, low, extent, "reduce", loop))
         at[axis] = inside
     indices = tuple(at[a] for a in op.spatial)
-    if op.reduce is not None and any(isinstance(n, IntImm) and n.value <= 0 for _, n in map(domain, op.reduce_axis)):
+    never = any(isinstance(n, IntImm) and n.value <= 0 for _, n in map(domain, op.reduce_axis))
+    if op.reduce is not None and (never or part == "first"):
         # nothing is reduced, so no iteration would begin with ``T.init``: the results are what a reduction begins with
         loops, iters = loops[: len(op.spatial)], iters[: len(op.spatial)]
         body, init = _stores(op.buffers, indices, [substitute(e, at) for e in op.reduce.first()]), None
@@ -125,6 +140,7 @@ def _nest(op: ComputeOp, block: str) -> Stmt:
         body, init = _stores(op.buffers, indices, [substitute(v, at) for v in op.values]), None
     else:
         body, init = _update(op, op.reduce, indices, at)
+    init = None if part else init
     nest: Stmt = Block(block, tuple(iters), TRUE, None, None, init, body)
     for loop, low, extent in reversed(loops):
         nest = For(loop, low, extent, nest, "serial")

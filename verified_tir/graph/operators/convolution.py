@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import broadcast_shape, extents
+from verified_tir.graph.operators.elementwise import batch_and_rest, broadcast_shape, dims, extents
 from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.sizes import Dim, dim_text, remedy, shape_text, symbols_of
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.te.tensor import Tensor
@@ -39,7 +40,7 @@ def padded(x: Tensor, padding: Sequence[int], value: float = 0.0, name: str = "p
     top, left, bottom, right = padding
     if not any(padding):
         return x
-    n, c, h, w = extents(x)
+    n, c, h, w = dims(x)
 
     def element(b: Var, k: Var, i: Var, j: Var) -> Expr:
         inside = [cond for cond, needed in (
@@ -74,7 +75,7 @@ def conv2d(
 ) -> Tensor:
     """Convolution of x[n, c, h, w] with w[o, c / groups, kh, kw], in ``groups`` groups of channels."""
     (sh, sw), pads, (dh, dw) = window_attributes("conv2d", strides, padding, dilation)
-    n, c, h, v = _rank(x, 4, "x")
+    n, (c, h, v) = batch_and_rest(x, 4, "x has 4 dimensions")
     o, i, kh, kw = _rank(w, 4, "w")
     if groups < 1 or c % groups or o % groups or i != c // groups:
         raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
@@ -110,7 +111,7 @@ def conv2d_transpose(
 ) -> Tensor:
     """The adjoint of conv2d: x[n, c, h, w] with w[c, o / groups, kh, kw]."""
     (sh, sw), (top, left, bottom, right), (dh, dw) = window_attributes("conv2d_transpose", strides, padding, dilation)
-    n, c, h, v = _rank(x, 4, "x")
+    n, (c, h, v) = batch_and_rest(x, 4, "x has 4 dimensions")
     i, per, kh, kw = _rank(w, 4, "w")
     if groups < 1 or c % groups or i != c:
         raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
@@ -138,16 +139,18 @@ def conv2d_transpose(
 @operator("matmul")
 def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     """Product of the last two dimensions, with the others broadcast, as numpy's ``matmul``."""
-    sa, sb = extents(a), extents(b)
+    sa, sb = dims(a), dims(b)
     if len(sa) < 2 or len(sb) < 2:
-        raise GraphError(f"matmul takes matrices, not shapes {sa} and {sb}")
+        raise GraphError(f"matmul takes matrices, not shapes {shape_text(sa)} and {shape_text(sb)}")
     (m, ka), (kb, n) = (sa[:-3:-1] if transpose_a else sa[-2:]), (sb[:-3:-1] if transpose_b else sb[-2:])
     if ka != kb:
-        raise GraphError(f"a matrix of {m} x {ka} is multiplied by one of {kb} x {n}")
+        first, second = (" x ".join(map(dim_text, s)) for s in ((m, ka), (kb, n)))
+        equal = f", and {dim_text(ka)} may not be {dim_text(kb)}; {remedy((ka, kb))}" if symbols_of((ka, kb)) else ""
+        raise GraphError(f"a matrix of {first} is multiplied by one of {second}{equal}")
     batch = broadcast_shape(sa[:-2], sb[:-2])
     k = te.reduce_axis((0, ka), "k")
 
-    def element(t: Tensor, size: list[int], outer: Sequence[Var], row: Expr, column: Expr) -> Expr:
+    def element(t: Tensor, size: list[Dim], outer: Sequence[Var], row: Expr, column: Expr) -> Expr:
         own = outer[len(outer) - (len(size) - 2) :]
         inside = tuple(const(0) if e == 1 else i for e, i in zip(size[:-2], own, strict=True))
         found: Expr = t[(*inside, row, column)]
@@ -166,9 +169,12 @@ def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool
 @operator("nn.dense")
 def dense(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
     """x[n, k] times the transpose of w[m, k], plus bias[m]."""
-    (n, k), (m, kw) = _rank(x, 2, "x"), _rank(w, 2, "w")
+    for t in (x, w):
+        if t.ndim != 2:
+            raise GraphError(f"{t.name} has 2 dimensions, not {t.ndim}")
+    (n, k), (m, kw) = dims(x), dims(w)
     if k != kw:
-        raise GraphError(f"rows of {k} elements are multiplied by rows of {kw}")
+        raise GraphError(f"rows of {dim_text(k)} elements are multiplied by rows of {dim_text(kw)}")
     r = te.reduce_axis((0, k), "k")
     y: Tensor = te.compute((n, m), lambda i, j: te.sum(x[i, r] * w[j, r], axis=r), name="dense")
     return y if bias is None else te.compute((n, m), lambda i, j: y[i, j] + bias[j], name="bias_add")
@@ -176,8 +182,8 @@ def dense(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def _biased(x: Tensor, bias: Tensor) -> Tensor:
     (channels,) = _rank(bias, 1, "bias")
-    if channels != extents(x)[1]:
-        raise GraphError(f"a bias of {channels} elements does not fit {extents(x)[1]} channels")
+    if channels != dims(x)[1]:
+        raise GraphError(f"a bias of {channels} elements does not fit {dim_text(dims(x)[1])} channels")
     result: Tensor = te.compute(x.shape, lambda n, c, h, w: x[n, c, h, w] + bias[c], name="bias_add")
     return result
 

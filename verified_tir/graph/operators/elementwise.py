@@ -10,36 +10,60 @@ from verified_tir import te
 from verified_tir.graph.element_types import INTEGERS, SMALL, decoded, encoded, encoded_integer, encoded_power
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.registry import operator
-from verified_tir.ir.expr import Binary, Expr, IntImm, LetExpr, Var
+from verified_tir.graph.sizes import Dim, dim_text, normal, numbers, remedy, shape_text, symbols_of
+from verified_tir.ir.expr import Binary, Expr, LetExpr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
 
 
+def dims(t: Tensor) -> list[Dim]:
+    """The shape: numbers, and sizes that are open.  Whether these are 0, 1 or equal to others, nobody may rely on."""
+    return [normal(e) for e in t.shape]
+
+
 def extents(t: Tensor) -> list[int]:
-    """The shape as numbers."""
-    return [e.value for e in t.shape if isinstance(e, IntImm)]
+    """The shape as numbers, for operators that need to know them.
+
+    :raises GraphError: if an extent is open.
+    """
+    return list(numbers(dims(t), t.name))
 
 
-def broadcast_shape(*shapes: Sequence[int]) -> list[int]:
+def batch_and_rest(t: Tensor, rank: int, what: str) -> tuple[Dim, list[int]]:
+    """The first extent, which may be open, and the others as numbers.
+
+    :raises GraphError: if there are not ``rank`` dimensions, or others are open.
+    """
+    size = dims(t)
+    if len(size) != rank:
+        raise GraphError(f"{what}, not {len(size)} dimensions")
+    return size[0], list(numbers(size[1:], f"the dimensions of {t.name} behind the first"))
+
+
+def broadcast_shape(*shapes: Sequence[Dim]) -> list[Dim]:
     """The common shape, by numpy's rules.
 
-    :raises GraphError: if there is none.
+    :raises GraphError: if there is none, or that depends on sizes that are open.
     """
     rank = max(map(len, shapes), default=0)
-    padded = [[1] * (rank - len(s)) + list(s) for s in shapes]
-    found: list[int] = []
-    for dims in zip(*padded, strict=True):
-        sizes = {d for d in dims if d != 1}
-        if len(sizes) > 1:
-            raise GraphError(f"shapes {' and '.join(str(list(s)) for s in shapes)} do not go together")
-        found.append(sizes.pop() if sizes else 1)
+    padded: list[list[Dim]] = [[*[1] * (rank - len(s)), *s] for s in shapes]
+    found: list[Dim] = []
+    for sizes in zip(*padded, strict=True):
+        several = dict.fromkeys(d for d in sizes if d != 1)
+        if len(several) > 1:
+            text = " and ".join(map(shape_text, shapes))
+            if not symbols_of(several):
+                raise GraphError(f"shapes {text} do not go together")
+            equal = " and ".join(map(dim_text, several))
+            raise GraphError(f"shapes {text} go together only if {equal} are equal, or 1; {remedy(several)}")
+        found.append(next(iter(several), 1))
     return found
 
 
 def at(t: Tensor, indices: Sequence[Var]) -> Expr:
     """The element of a tensor that is broadcast to the rank of ``indices``."""
-    size = extents(t)
+    size = dims(t)
     own = indices[len(indices) - len(size) :]
     element: Expr = t[tuple(const(0) if n == 1 else i for n, i in zip(size, own, strict=True))]
     return element
@@ -47,7 +71,7 @@ def at(t: Tensor, indices: Sequence[Var]) -> Expr:
 
 def mapped(name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor:
     """``function`` of the operands' elements, at each place of their common shape."""
-    shape = broadcast_shape(*(extents(t) for t in operands))
+    shape = broadcast_shape(*(dims(t) for t in operands))
     result: Tensor = te.compute(shape, lambda *i: function(*(at(t, i) for t in operands)), name=name)
     return result
 

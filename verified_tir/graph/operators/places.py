@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import extents, is_nan
+from verified_tir.graph.operators.elementwise import dims, extents, is_nan
 from verified_tir.graph.operators.reduction import FIRST, REDUCERS, reduced
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of, element_at
+from verified_tir.graph.sizes import numbers
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -21,12 +22,13 @@ _LAST = CommReducer(T.max, least_value, "max")
 
 def _place(x: Tensor, axis: int, reducer: CommReducer, keepdims: bool, last: bool) -> Tensor:
     """Where along an axis the element stands that a reducer gives, the first or the last of several; NaN is one."""
-    size = extents(x)
+    size = dims(x)
     a = axis_of(axis, len(size))
-    if not size[a]:
+    (count,) = numbers(size[a : a + 1], f"{x.name} along its axis {a}")
+    if not count:
         raise GraphError("there is no element along an axis that is empty")
     best = reduced(x, reducer, [a], True, name="best")
-    k = te.reduce_axis((0, size[a]), "k")
+    k = te.reduce_axis((0, count), "k")
     shape = [1 if d == a else n for d, n in enumerate(size) if keepdims or d != a]
 
     def element(*i: Var) -> te.Reduce:
@@ -36,7 +38,7 @@ def _place(x: Tensor, axis: int, reducer: CommReducer, keepdims: bool, last: boo
         at = (*outer[:a], k, *outer[a:])
         here, wanted = x[at], best[(*outer[:a], const(0), *outer[a:])]
         found = T.Or(here.equal(wanted), is_nan(here)) if here.dtype.is_float else here.equal(wanted)
-        none = const(-1) if last else const(size[a])
+        none = const(-1) if last else const(count)
         return (_LAST if last else FIRST)(T.if_then_else(found, k, none), axis=k)
 
     place: Tensor = te.compute(shape, element, name="place")
@@ -59,7 +61,7 @@ def argmin(x: Tensor, *, axis: int = 0, keepdims: bool = True, select_last: bool
 @operator("cumsum")
 def cumsum(x: Tensor, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Tensor:
     """The sum of the elements up to each along an axis, or from each on; without it if ``exclusive``."""
-    size = extents(x)
+    size = dims(x)
     a = axis_of(axis, len(size))
     k = te.reduce_axis((0, size[a]), "k")
 
@@ -93,7 +95,7 @@ def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
 @operator("tile")
 def tile(x: Tensor, *, repeats: Sequence[int]) -> Tensor:
     """x repeated along each dimension."""
-    size = extents(x)
+    size = dims(x)
     if len(repeats) != len(size) or any(r < 0 for r in repeats):
         raise GraphError(f"there is one number of repetitions for each of {len(size)} dimensions, not {list(repeats)}")
     result: Tensor = te.compute(
@@ -107,7 +109,7 @@ def tile(x: Tensor, *, repeats: Sequence[int]) -> Tensor:
 @operator("trilu")
 def trilu(x: Tensor, *, k: int = 0, upper: bool = True) -> Tensor:
     """The upper or lower triangle of the last two dimensions, from the k-th diagonal on; 0 elsewhere."""
-    size = extents(x)
+    size = dims(x)
     if len(size) < 2:
         raise GraphError(f"a triangle takes two dimensions, not {len(size)}")
 

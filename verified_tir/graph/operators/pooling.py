@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.convolution import padded, window_attributes
-from verified_tir.graph.operators.elementwise import extents
+from verified_tir.graph.operators.elementwise import batch_and_rest
 from verified_tir.graph.operators.reduction import REDUCERS
 from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.sizes import Dim
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -124,8 +125,6 @@ def global_max_pool2d(x: Tensor) -> Tensor:
     return result
 
 
-def _image(x: Tensor) -> list[int]:
-    size = extents(x)
-    if len(size) != 4:
-        raise GraphError(f"pooling takes x[n, c, h, w], not {len(size)} dimensions")
-    return size
+def _image(x: Tensor) -> tuple[Dim, int, int, int]:
+    n, (c, h, w) = batch_and_rest(x, 4, "pooling takes x[n, c, h, w]")
+    return n, c, h, w

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import at, extents, greatest, least
+from verified_tir.graph.operators.elementwise import at, dims, greatest, least
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import dim_text, product, shape_text
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -32,7 +32,7 @@ def reduced(
     of: Callable[[Expr], Expr] = lambda e: e, name: str = "reduce",
 ) -> Tensor:  # fmt: skip
     """The reduction of ``of(element)`` along the axes; sums of 16-bit floats are made in 32 bits, and rounded once."""
-    size = extents(x)
+    size = dims(x)
     wide = reducer is te.sum and x.dtype in ("float16", "bfloat16")
     gone = sorted({axis_of(a, len(size)) for a in axis})
     axes = {a: te.reduce_axis((0, size[a]), f"k{a}") for a in gone}
@@ -56,7 +56,7 @@ def reduced(
 
 def _define(name: str, reducer: CommReducer) -> None:
     def define(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-        every = list(range(len(extents(x)))) if axis is None else list(axis)
+        every = list(range(x.ndim)) if axis is None else list(axis)
         return reduced(x, reducer, every, keepdims, name=name) if every else x
 
     define.__doc__ = f"The {name} along the axes, all if none are given."
@@ -67,13 +67,19 @@ for _name, _reducer in REDUCERS.items():
     _define(_name, _reducer)
 
 
+def counted(x: Tensor, axes: Sequence[int]) -> Expr:
+    """How many elements there are along the axes together, as x has numbers."""
+    size = dims(x)
+    count = product(size[a] for a in sorted(set(axes)))
+    return T.cast(count, x.dtype) if isinstance(count, Expr) else const(count, x.dtype)
+
+
 @operator("mean")
 def mean(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
     """The mean along the axes, all if none are given."""
-    size = extents(x)
-    axes = [axis_of(a, len(size)) for a in (range(len(size)) if axis is None else axis)]
+    axes = [axis_of(a, x.ndim) for a in (range(x.ndim) if axis is None else axis)]
     total = reduced(x, te.sum, axes, keepdims, name="sum")
-    count = const(math.prod(size[a] for a in set(axes)), x.dtype)
+    count = counted(x, axes)
     result: Tensor = te.compute(total.shape, lambda *i: total(*i) / count, name="mean")
     return result
 
@@ -81,7 +87,7 @@ def mean(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False
 @operator("nn.softmax")
 def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """exp(x - max) / sum of these, along an axis."""
-    a = axis_of(axis, len(extents(x)))
+    a = axis_of(axis, x.ndim)
     greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
     e: Tensor = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
     total = reduced(e, te.sum, [a], True, name="total")
@@ -92,7 +98,7 @@ def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
 @operator("nn.log_softmax")
 def log_softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """The logarithm of softmax."""
-    a = axis_of(axis, len(extents(x)))
+    a = axis_of(axis, x.ndim)
     greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
     total: Tensor = _sum_of_exponentials(x, greatest, a)
     result: Tensor = te.compute(x.shape, lambda *i: x(*i) - at(greatest, i) - te.log(at(total, i)), name="log_softmax")
@@ -110,11 +116,12 @@ def batch_norm(
     axis: int = 1,
 ) -> Tensor:  # fmt: skip
     """(x - mean) / √(variance + ε) · γ + β with the given mean and variance, as in inference."""
-    size = extents(x)
-    a = axis_of(axis, len(size))
+    a = axis_of(axis, x.ndim)
+    channels = dims(x)[a]
     for t in (gamma, beta, moving_mean, moving_var):
-        if extents(t) != [size[a]]:
-            raise GraphError(f"{t.name} has {size[a]} elements, one for each channel, not shape {extents(t)}")
+        if dims(t) != [channels]:
+            given = shape_text(dims(t))
+            raise GraphError(f"{t.name} has {dim_text(channels)} elements, one for each channel, not shape {given}")
     eps = const(epsilon, x.dtype)
 
     def element(*i: Var) -> Expr:
@@ -129,9 +136,8 @@ def batch_norm(
 @operator("nn.layer_norm")
 def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, axes: Sequence[int] = (-1,), epsilon: float = 1e-5) -> Tensor:
     """(x - mean) / √(variance + ε) · γ + β with mean and variance along the axes."""
-    size = extents(x)
-    every = sorted(axis_of(a, len(size)) for a in axes)
-    count = const(math.prod(size[a] for a in every), x.dtype)
+    every = sorted(axis_of(a, x.ndim) for a in axes)
+    count = counted(x, every)
     total = reduced(x, te.sum, every, True, name="total")
     centred: Tensor = te.compute(x.shape, lambda *i: x(*i) - at(total, i) / count, name="centred")
     squares = reduced(centred, te.sum, every, True, of=lambda e: e * e, name="squares")
@@ -151,9 +157,9 @@ def lrn(
     x: Tensor, *, size: int = 5, axis: int = 1, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
 ) -> Tensor:
     """x / (bias + α/size · Σ x²)^β, the sum over ``size`` channels around each."""
-    if len(extents(x)) != 4:
-        raise GraphError(f"lrn takes x[n, c, h, w], not {len(extents(x))} dimensions")
-    n, c, h, w = extents(x)
+    if x.ndim != 4:
+        raise GraphError(f"lrn takes x[n, c, h, w], not {x.ndim} dimensions")
+    n, c, h, w = dims(x)
     if axis != 1 or size < 1:
         raise GraphError(f"lrn goes over axis 1 and a positive number of channels, not axis {axis} and {size}")
     before = (size - 1) // 2

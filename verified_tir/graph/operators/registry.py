@@ -15,7 +15,9 @@ from verified_tir import te
 from verified_tir.graph.element_types import SMALL, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import TensorType
-from verified_tir.ir.expr import IntImm
+from verified_tir.graph.sizes import Dim, remedy, symbols_of
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.te.tensor import Tensor
@@ -101,7 +103,7 @@ def define(
     op = find(name, where)
     op.check(len(types), attrs, where or name)
     names = [*op.operands, *(f"x{k}" for k in range(len(op.operands), len(types)))]
-    inputs = [te.placeholder(t.shape, held_as(t.dtype), name=n) for t, n in zip(types, names, strict=False)]
+    inputs = [te.placeholder(t.dims, held_as(t.dtype), name=n) for t, n in zip(types, names, strict=False)]
     try:
         made = op.define(*inputs, **attrs)
     except (GraphError, te.TEError, IRError) as problem:
@@ -116,20 +118,15 @@ def _copied(t: Tensor) -> Tensor:
 
 
 def type_of(t: Tensor) -> TensorType:
-    """The type of a tensor with known extents."""
-    shape = []
-    for e in t.shape:
-        if not isinstance(e, IntImm):
-            raise GraphError(f"{t.name} has an extent that is no number")
-        shape.append(e.value)
-    return TensorType(tuple(shape), t.dtype)
+    """The type of a tensor."""
+    return TensorType(t.shape, t.dtype)
 
 
 def result_types(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str = "") -> list[TensorType]:
     """The types of an operator's results."""
     results = [type_of(t) for t in define(name, types, attrs, where)[1]]
     dtype = _small_result(name, [t.dtype for t in types], attrs, where or name)
-    return [TensorType(t.shape, dtype) for t in results] if dtype else results
+    return [TensorType(t.dims, dtype) for t in results] if dtype else results
 
 
 MOVES = frozenset({
@@ -158,6 +155,42 @@ def _small_result(name: str, dtypes: Sequence[str], attrs: Mapping[str, Any], wh
 
 
 def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str = "") -> PrimFunc:
-    """The program of an operator on tensors of the given types; results come last among its parameters."""
+    """The program of an operator on tensors of the given types; results come last among its parameters.
+
+    A program gets its symbols from the arrays of which they are extents.  Where a symbol is an extent of none of the
+    tensors, but part of one (``2 * n``), that extent is a symbol of its own in the program.
+
+    :raises GraphError: if the operator does not take these, or needs to know of what such an extent is made.
+    """
     inputs, results = define(name, types, attrs, where)
-    return te.create_prim_func([*inputs, *results], name.replace(".", "_"))
+    hidden = _hidden([*inputs, *results])
+    if hidden:
+        by = {d: Var.fresh("m", INT32) for d in _composed(types, hidden)}
+        others = [TensorType(tuple(by.get(d, d) for d in t.dims), t.dtype) for t in types]
+        inputs, results = define(name, others, _in_attributes(attrs, by), where)
+        if still := _hidden([*inputs, *results]):
+            raise GraphError(f"{where or name}: the size of no dimension here is {still[0].name}; {remedy(still)}")
+    try:
+        return te.create_prim_func([*inputs, *results], name.replace(".", "_"), empty=True)
+    except te.TEError as problem:
+        raise GraphError(f"{where or name}: {problem}") from None
+
+
+def _hidden(tensors: Sequence[Tensor]) -> list[Var]:
+    """The symbols of a program that are extents of none of its tensors, and so would not be known."""
+    sizes = [e for t in tensors for e in t.shape]
+    return [v for v in symbols_of(sizes) if v not in sizes]
+
+
+def _composed(types: Sequence[TensorType], hidden: Sequence[Var]) -> dict[Dim, None]:
+    """The extents that are made of hidden symbols."""
+    return dict.fromkeys(d for t in types for d in t.dims if any(v in hidden for v in symbols_of([d])))
+
+
+def _in_attributes(given: Any, by: Mapping[Dim, Dim]) -> Any:
+    """Attributes with others in place of some sizes."""
+    if isinstance(given, Mapping):
+        return {k: _in_attributes(v, by) for k, v in given.items()}
+    if isinstance(given, (list, tuple)):
+        return type(given)(_in_attributes(v, by) for v in given)
+    return by.get(given, given) if isinstance(given, Expr) else given

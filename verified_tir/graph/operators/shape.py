@@ -8,8 +8,24 @@ from itertools import pairwise
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import broadcast_shape, extents
+from verified_tir.graph.operators.elementwise import broadcast_shape, dims, extents
 from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.sizes import (
+    MOST,
+    Dim,
+    dim_text,
+    divided,
+    greater,
+    never_negative,
+    normal,
+    numbers,
+    product,
+    remedy,
+    same,
+    shape_text,
+    smaller,
+    symbols_of,
+)
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -27,34 +43,84 @@ def axis_of(axis: int, rank: int) -> int:
 
 
 @operator("reshape")
-def reshape(x: Tensor, *, shape: Sequence[int]) -> Tensor:
+def reshape(x: Tensor, *, shape: Sequence[Dim]) -> Tensor:
     """The elements in row-major order in another shape; one extent may be -1, an extent 0 stays."""
-    old = extents(x)
-    new = [old[k] if e == 0 and k < len(old) else int(e) for k, e in enumerate(shape)]
+    old = dims(x)
+    new: list[Dim] = [old[k] if e == 0 and k < len(old) else normal(e) for k, e in enumerate(shape)]
     if new.count(-1) > 1:
-        raise GraphError(f"only one extent may be left open, not {list(shape)}")
+        raise GraphError(f"only one extent may be left open, not {shape_text(shape)}")
     if -1 in new:
-        rest = math.prod(e for e in new if e != -1)
-        if rest == 0 or math.prod(old) % rest:
-            raise GraphError(f"{old} cannot take the shape {list(shape)}")
-        new[new.index(-1)] = math.prod(old) // rest
-    if math.prod(new) != math.prod(old) or any(e < 0 for e in new):
-        raise GraphError(f"{old} cannot take the shape {list(shape)}")
-    result: Tensor = te.compute(new, lambda *i: x[tuple(_from_flat(_flat(i, new), old))], name="reshape")
+        rest = divided(product(old), product(e for e in new if e != -1))
+        if rest is None:
+            raise _unlike(old, shape)
+        new[new.index(-1)] = rest
+    return reshaped(x, new)
+
+
+def _unlike(old: Sequence[Dim], shape: Sequence[Dim]) -> GraphError:
+    known = f"; {remedy([*old, *shape])}" if symbols_of([*old, *shape]) else ""
+    return GraphError(f"{shape_text(old)} cannot take the shape {shape_text(shape)}{known}")
+
+
+def reshaped(x: Tensor, new: Sequence[Dim]) -> Tensor:
+    """The elements in row-major order in a shape that is written out.
+
+    :raises GraphError: if it does not have as many, whatever the sizes are that are open.
+    """
+    old = dims(x)
+    if not same(product(new), product(old)) or any(isinstance(e, int) and e < 0 for e in new):
+        raise _unlike(old, new)
+    if 0 in new or 0 in old:
+        return _same_elements(x, new)
+    groups = _groups(old, list(new))
+
+    def element(*i: Var) -> Expr:
+        own: list[Expr] = []
+        for some, others in groups:
+            own += _from_flat(_flat([i[k] for k in others], [new[k] for k in others]), [old[k] for k in some])
+        found: Expr = x[tuple(own)]
+        return found
+
+    result: Tensor = te.compute(list(new), element, name="reshape")
     return result
 
 
-def _flat(indices: Sequence[Expr], shape: Sequence[int]) -> Expr:
+def _groups(old: list[Dim], new: list[Dim]) -> list[tuple[list[int], list[int]]]:
+    """Dimensions that become others, as few as possible together: a symbol in no product needs no division.
+
+    Numbers are taken together: a quotient by a number is no difficulty.
+    """
+    if not symbols_of(old):
+        return [([*range(len(old))], [*range(len(new))])]
+    found: list[tuple[list[int], list[int]]] = []
+    some, others = [*range(len(old))], [*range(len(new))]
+    while some or others:
+        here, there = some[:1], others[:1]
+        while (here, there) != (some, others):
+            p, q = product(old[k] for k in here), product(new[k] for k in there)
+            if same(p, q) and here and there:
+                break
+            fewer = not here or (bool(there) and divided(q, p) is not None)
+            if (fewer and len(here) < len(some)) or len(there) == len(others):
+                here = some[: len(here) + 1]
+            else:
+                there = others[: len(there) + 1]
+        found.append((here, there))
+        some, others = some[len(here) :], others[len(there) :]
+    return found
+
+
+def _flat(indices: Sequence[Expr], shape: Sequence[Dim]) -> Expr:
     found: Expr = const(0)
     for i, n in zip(indices, shape, strict=True):
         found = i if found is const(0) else found * n + i
     return found
 
 
-def _from_flat(flat: Expr, shape: Sequence[int]) -> list[Expr]:
+def _from_flat(flat: Expr, shape: Sequence[Dim]) -> list[Expr]:
     found: list[Expr] = []
     for k, n in enumerate(shape):
-        below = math.prod(shape[k + 1 :])
+        below = product(shape[k + 1 :])
         whole = flat if below == 1 else flat // below
         found.append(const(0) if n == 1 else whole if all(e == 1 for e in shape[:k]) else whole % n)
     return found
@@ -63,27 +129,30 @@ def _from_flat(flat: Expr, shape: Sequence[int]) -> list[Expr]:
 @operator("flatten")
 def flatten(x: Tensor, *, axis: int = 1) -> Tensor:
     """Two dimensions: those before ``axis`` together, and the others together."""
-    size = extents(x)
-    return reshape(x, shape=[math.prod(size[:axis]), math.prod(size[axis:])])
+    size = dims(x)
+    return reshaped(x, [product(size[:axis]), product(size[axis:])])
 
 
 @operator("expand_dims")
 def expand_dims(x: Tensor, *, axis: Sequence[int]) -> Tensor:
     """New dimensions of extent 1 at the given places of the result."""
-    size = extents(x)
+    size = dims(x)
     new = sorted(axis_of(a, len(size) + len(axis)) for a in axis)
     for a in new:
         size.insert(a, 1)
-    return reshape(x, shape=size) if 0 not in size else _same_elements(x, size)
+    return reshaped(x, size)
 
 
 @operator("squeeze")
 def squeeze(x: Tensor, *, axis: Sequence[int] | None = None) -> Tensor:
     """Without the given dimensions of extent 1, or without any."""
-    size = extents(x)
-    gone = {k for k, e in enumerate(size) if e == 1} if axis is None else {axis_of(a, len(size)) for a in axis}
+    size = dims(x)
+    if axis is None:
+        gone = {k for k, e in enumerate(extents(x)) if e == 1}
+    else:
+        gone = {axis_of(a, len(size)) for a in axis}
     if any(size[k] != 1 for k in gone):
-        raise GraphError(f"only dimensions of extent 1 go away, not {sorted(gone)} of {size}")
+        raise GraphError(f"only dimensions of extent 1 go away, not {sorted(gone)} of {shape_text(size)}")
     kept = [k for k in range(len(size)) if k not in gone]
     result: Tensor = te.compute(
         [size[k] for k in kept],
@@ -101,17 +170,16 @@ def empty(x: Tensor, *, shape: Sequence[int]) -> Tensor:
     return _same_elements(x, shape)
 
 
-def _same_elements(x: Tensor, shape: Sequence[int]) -> Tensor:
+def _same_elements(x: Tensor, shape: Sequence[Dim]) -> Tensor:
     """An empty tensor of another shape."""
-    rank = len(extents(x))
-    result: Tensor = te.compute(shape, lambda *i: x[tuple(const(0) for _ in range(rank))], name="reshape")
+    result: Tensor = te.compute(list(shape), lambda *i: x[tuple(const(0) for _ in range(x.ndim))], name="reshape")
     return result
 
 
 @operator("permute_dims")
 def permute_dims(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
     """Dimension k of the result is dimension ``axes[k]``; all reversed if none are given."""
-    size = extents(x)
+    size = dims(x)
     order = list(reversed(range(len(size)))) if axes is None else [axis_of(a, len(size)) for a in axes]
     if sorted(order) != list(range(len(size))):
         raise GraphError(f"{list(axes or ())} is no order of {len(size)} dimensions")
@@ -126,16 +194,20 @@ def concat(*tensors: Tensor, axis: int = 0) -> Tensor:
     """The tensors one after the other along an axis."""
     if not tensors:
         raise GraphError("concat takes a tensor at least")
-    sizes = [extents(t) for t in tensors]
+    sizes = [dims(t) for t in tensors]
     a = axis_of(axis, len(sizes[0]))
     for s in sizes[1:]:
         if len(s) != len(sizes[0]) or any(m != n for k, (m, n) in enumerate(zip(s, sizes[0], strict=True)) if k != a):
-            raise GraphError(f"shapes {sizes[0]} and {s} do not go together along axis {axis}")
-    ends = [sum(s[a] for s in sizes[: k + 1]) for k in range(len(sizes))]
+            two = f"shapes {shape_text(sizes[0])} and {shape_text(s)}"
+            known = f"; {remedy([*sizes[0], *s])}" if symbols_of([*sizes[0], *s]) else ""
+            raise GraphError(f"{two} do not go together along axis {axis}{known}")
+    ends: list[Dim] = [sizes[0][a]]
+    for s in sizes[1:]:
+        ends.append(normal(ends[-1] + s[a]))
 
     def element(*i: Var) -> Expr:
         def of(k: int) -> Expr:
-            begin = ends[k] - sizes[k][a]
+            begin = ends[k - 1] if k else 0
             found: Expr = tensors[k][tuple(v - begin if d == a else v for d, v in enumerate(i))]
             return found
 
@@ -150,21 +222,23 @@ def concat(*tensors: Tensor, axis: int = 0) -> Tensor:
 
 
 @operator("split")
-def split(x: Tensor, *, sections: int | Sequence[int], axis: int = 0) -> tuple[Tensor, ...]:
+def split(x: Tensor, *, sections: int | Sequence[Dim], axis: int = 0) -> tuple[Tensor, ...]:
     """Equal parts along an axis, as many as ``sections`` says, or parts that begin at 0 and at the given places."""
-    size = extents(x)
+    size = dims(x)
     a = axis_of(axis, len(size))
+    places: list[Dim]
     if isinstance(sections, int):
-        if sections < 1 or size[a] % sections:
-            raise GraphError(f"{size[a]} elements do not make {sections} equal parts")
-        places = [k * size[a] // sections for k in range(sections + 1)]
+        (whole,) = numbers(size[a : a + 1], f"{x.name} along its axis {a}")
+        if sections < 1 or whole % sections:
+            raise GraphError(f"{whole} elements do not make {sections} equal parts")
+        places = [k * whole // sections for k in range(sections + 1)]
     else:
-        places = [0, *sections, size[a]]
-        if any(m > n for m, n in pairwise(places)):
-            raise GraphError(f"the places {list(sections)} do not ascend within {size[a]}")
+        places = [0, *map(normal, sections), size[a]]
+        if not all(never_negative(n - m) for m, n in pairwise(places)):
+            raise GraphError(f"the places {shape_text(places[1:-1])} do not ascend within {dim_text(size[a])}")
 
-    def part(number: int, first: int, end: int) -> Tensor:
-        shape = [*size[:a], end - first, *size[a + 1 :]]
+    def part(number: int, first: Dim, end: Dim) -> Tensor:
+        shape = [*size[:a], normal(end - first), *size[a + 1 :]]
         made: Tensor = te.compute(
             shape, lambda *i: x[tuple(v + first if d == a else v for d, v in enumerate(i))], name=f"split_{number}"
         )
@@ -178,38 +252,62 @@ def strided_slice(
     x: Tensor,
     *,
     axes: Sequence[int],
-    begin: Sequence[int],
-    end: Sequence[int],
+    begin: Sequence[Dim],
+    end: Sequence[Dim],
     strides: Sequence[int] | None = None,
 ) -> Tensor:
     """Elements ``begin:end:stride`` along each of the axes, by Python's rules for slices."""
-    size = extents(x)
-    chosen = [range(n) for n in size]
+    size = dims(x)
+    chosen: list[tuple[Dim, int, Dim]] = [(0, 1, n) for n in size]
     for a, b, e, s in zip(axes, begin, end, strides or [1] * len(axes), strict=True):
         k = axis_of(a, len(size))
         if s == 0:
             raise GraphError("a stride is not 0")
-        chosen[k] = range(size[k])[b:e:s]
+        chosen[k] = _sliced(size[k], normal(b), normal(e), s)
     result: Tensor = te.compute(
-        [len(r) for r in chosen],
-        lambda *i: x[tuple(v * r.step + r.start for v, r in zip(i, chosen, strict=True))],
+        [n for _, _, n in chosen],
+        lambda *i: x[tuple(v * step + first for v, (first, step, _) in zip(i, chosen, strict=True))],
         name="slice",
     )
     return result
 
 
+def _sliced(size: Dim, begin: Dim, end: Dim, stride: int) -> tuple[Dim, int, Dim]:
+    """Where a slice begins, its stride, and how many elements it has."""
+    if isinstance(size, int) and isinstance(begin, int) and isinstance(end, int):
+        r = range(size)[begin:end:stride]
+        return r.start, r.step, len(r)
+    if stride != 1:
+        raise GraphError(f"{dim_text(size)} elements are sliced with a stride of 1 only; {remedy((size, begin, end))}")
+
+    from_end = isinstance(begin, int) and begin < 0
+    first = greater(normal(size + begin), 0) if from_end else begin
+    if isinstance(end, int):
+        last = size if end >= MOST else normal(size + end) if end < 0 else smaller(end, size)
+    else:
+        last = smaller(end, size)
+    for place in (begin, end):
+        if not isinstance(place, int) and not never_negative(place):
+            raise GraphError(f"whether {dim_text(place)} counts from the end depends on sizes; {remedy([place])}")
+    if from_end and last is size:
+        return first, 1, smaller(size, -begin)
+    return first, 1, greater(normal(last - first), 0)  # where that is not 0, the first one is within
+
+
 @operator("nn.pad")
 def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode: str = "constant") -> Tensor:
     """More elements before and after each dimension, in this order: constant, nearest, mirrored or repeated ones."""
-    size = extents(x)
+    size = dims(x)
     if len(pad_width) != 2 * len(size):
         raise GraphError(f"pad_width has two numbers for each of {len(size)} dimensions, not {list(pad_width)}")
     before, after = list(pad_width[::2]), list(pad_width[1::2])
     if pad_mode not in ("constant", "edge", "reflect", "wrap"):
         raise GraphError(f"pad_mode is constant, edge, reflect or wrap, not {pad_mode!r}")
-    shape = [n + p + q for n, p, q in zip(size, before, after, strict=True)]
-    if any(n < 0 for n in shape):
-        raise GraphError(f"{size} with {list(pad_width)} around has a negative extent")
+    shape = [normal(n + p + q) for n, p, q in zip(size, before, after, strict=True)]
+    if not all(never_negative(n) for n in shape):
+        raise GraphError(f"{shape_text(size)} with {list(pad_width)} around has a negative extent")
+    if pad_mode != "constant":
+        numbers([n for n, p, q in zip(size, before, after, strict=True) if p or q], "what is padded with elements")
 
     def constant(*i: Var) -> Expr:
         inside = []
@@ -222,6 +320,9 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
     def near(*i: Var) -> Expr:
         found: list[Expr] = []
         for v, n, p in zip(i, size, before, strict=True):
+            if isinstance(n, Expr):
+                found.append(v)
+                continue
             k = v - p
             if pad_mode == "wrap":
                 found.append(T.floormod(k, const(max(n, 1))))
@@ -237,7 +338,7 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
     return result
 
 
-def element_at(indices: Tensor, at: Sequence[Expr], size: int) -> Expr:
+def element_at(indices: Tensor, at: Sequence[Expr], size: Dim) -> Expr:
     """An index among ``size`` elements: one beyond the end means the last one, a negative one counts from the end."""
     place = T.cast(indices[tuple(at)], "int32")
     return T.min(T.max(T.Select(place < 0, place + size, place), const(0)), const(size - 1))
@@ -245,13 +346,18 @@ def element_at(indices: Tensor, at: Sequence[Expr], size: int) -> Expr:
 
 @operator("take")
 def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
-    """Slices of x along an axis; an index beyond the end means the last one, a negative one counts from the end."""
-    size, many = extents(x), extents(indices)
+    """Slices of x along an axis; an index beyond the end means the last one, a negative one counts from the end.
+
+    Of an axis whose size is open, and 0 then, zeros are taken.
+    """
+    size, many = dims(x), dims(indices)
     a = axis_of(axis, len(size))
 
     def element(*i: Var) -> Expr:
         inside = element_at(indices, i[a : a + len(many)], size[a])
         found: Expr = x[(*i[:a], inside, *i[a + len(many) :])]
+        if isinstance(size[a], Expr):
+            found = T.if_then_else(const(0) < size[a], found, const(0, x.dtype))
         return found
 
     result: Tensor = te.compute([*size[:a], *many, *size[a + 1 :]], element, name="take")
@@ -259,11 +365,11 @@ def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
 
 
 @operator("broadcast_to")
-def broadcast_to(x: Tensor, *, shape: Sequence[int]) -> Tensor:
+def broadcast_to(x: Tensor, *, shape: Sequence[Dim]) -> Tensor:
     """x repeated along dimensions of extent 1, and along new ones in front."""
-    size = extents(x)
-    if broadcast_shape(size, shape) != list(shape):
-        raise GraphError(f"{size} cannot be repeated to {list(shape)}")
+    size, shape = dims(x), list(map(normal, shape))
+    if broadcast_shape(size, shape) != shape:
+        raise GraphError(f"{shape_text(size)} cannot be repeated to {shape_text(shape)}")
     extra = len(shape) - len(size)
     result: Tensor = te.compute(
         shape,
@@ -276,7 +382,7 @@ def broadcast_to(x: Tensor, *, shape: Sequence[int]) -> Tensor:
 @operator("nn.upsampling")
 def upsampling(x: Tensor, *, scale_h: int = 2, scale_w: int = 2) -> Tensor:
     """Each element of x[n, c, h, w] repeated (the nearest neighbour)."""
-    n, c, h, w = extents(x)
+    n, c, h, w = dims(x)
     result: Tensor = te.compute(
         (n, c, h * scale_h, w * scale_w), lambda b, k, i, j: x[b, k, i // scale_h, j // scale_w], name="upsampling"
     )

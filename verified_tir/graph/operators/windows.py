@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import extents
+from verified_tir.graph.operators.elementwise import batch_and_rest, dims, extents
 from verified_tir.graph.operators.pooling import MAX, window_count
 from verified_tir.graph.operators.reduction import FIRST
 from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.sizes import dim_text, numbers, shape_text
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -22,16 +23,16 @@ from verified_tir.te.tensor import Tensor
 
 def _attributes(rank: int, given: Sequence[Sequence[int]]) -> None:
     """:raises GraphError: if there is not one number, positive or 0 for paddings, for each dimension."""
-    for numbers, least in zip(given, (1, 1, 1, 0, 0), strict=True):
-        if len(numbers) != rank or any(n < least for n in numbers):
-            raise GraphError(f"windows over {rank} dimensions take as many numbers, {least} at least, not {numbers}")
+    for some, least in zip(given, (1, 1, 1, 0, 0), strict=True):
+        if len(some) != rank or any(n < least for n in some):
+            raise GraphError(f"windows over {rank} dimensions take as many numbers, {least} at least, not {some}")
 
 
 def surrounded(x: Tensor, before: Sequence[int], after: Sequence[int], value: float) -> Tensor:
     """The last dimensions with ``value`` around them; the tensor itself if there is nothing to add."""
     if not any((*before, *after)):
         return x
-    size = extents(x)
+    size = dims(x)
     first = len(size) - len(before)
 
     def element(*i: Var) -> Expr:
@@ -49,9 +50,9 @@ def surrounded(x: Tensor, before: Sequence[int], after: Sequence[int], value: fl
 def _windows(x: Tensor, pool: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
              before: Sequence[int], after: Sequence[int], ceil: bool) -> list[tuple[int, int]]:  # fmt: skip
     """For each dimension how often the window stands, and by how much the last one sticks out."""
-    size = extents(x)[2:]
-    if len(extents(x)) < 3:
-        raise GraphError(f"windows go over x[n, c, …], not over {len(extents(x))} dimensions")
+    size = numbers(dims(x)[2:], f"the dimensions of {x.name} behind the second")
+    if x.ndim < 3:
+        raise GraphError(f"windows go over x[n, c, …], not over {x.ndim} dimensions")
     _attributes(len(size), (pool, strides, dilation, before, after))
     every = zip(size, pool, strides, dilation, before, after, strict=True)
     return [window_count(n, d * (k - 1) + 1, s, ceil, p, q) for n, k, s, d, p, q in every]
@@ -73,7 +74,7 @@ def max_pool(
         place = [v * s + r * d for v, s, r, d in zip(i, strides, axes, dilation, strict=True)]
         return MAX(big[(b, c, *place)], axis=axes)
 
-    made: Tensor = te.compute([*extents(x)[:2], *(n for n, _ in found)], element, name="max_pool")
+    made: Tensor = te.compute([*dims(x)[:2], *(n for n, _ in found)], element, name="max_pool")
     return made
 
 
@@ -131,7 +132,7 @@ def avg_pool(
     before, after = padding
     found = _windows(x, pool_size, strides, dilation, before, after, ceil_mode)
     big = surrounded(x, before, [q + more for q, (_, more) in zip(after, found, strict=True)], 0.0)
-    shape = [*extents(x)[:2], *(n for n, _ in found)]
+    shape = [*dims(x)[:2], *(n for n, _ in found)]
     axes = [te.reduce_axis((0, k), f"r{j}") for j, k in enumerate(pool_size)]
 
     def place(i: Sequence[Var]) -> list[Expr]:
@@ -141,7 +142,7 @@ def avg_pool(
 
     def counted(*i: Var) -> te.Reduce:
         inside: list[Expr] = []
-        for v, n, p, q in zip(place(i), extents(x)[2:], before, after, strict=True):
+        for v, n, p, q in zip(place(i), dims(x)[2:], before, after, strict=True):
             inside += [v < p + n + q] if count_include_pad else [v >= p, v < p + n]
         return te.sum(T.if_then_else(te.all(*inside), const(1, x.dtype), const(0, x.dtype)), axis=axes)
 
@@ -157,10 +158,10 @@ def conv(
 ) -> Tensor:  # fmt: skip
     """Convolution of x[n, c, …] with w[o, c / groups, …], in ``groups`` groups of channels."""
     before, after = padding
-    size, weights = extents(x), extents(w)
-    if len(size) != len(weights):
-        raise GraphError(f"{len(size)} dimensions are convolved with weights of {len(weights)}")
-    (n, c), (o, i, *kernel) = size[:2], weights
+    n, weights = dims(x)[0], extents(w)
+    if x.ndim != len(weights):
+        raise GraphError(f"{x.ndim} dimensions are convolved with weights of {len(weights)}")
+    (c,), (o, i, *kernel) = numbers(dims(x)[1:2], "the channels"), weights
     if groups < 1 or c % groups or o % groups or i != c // groups:
         raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {weights}")
     found = _windows(x, kernel, strides, dilation, before, after, False)
@@ -180,8 +181,8 @@ def _biased(x: Tensor, bias: Tensor | None) -> Tensor:
     """x[n, c, …] with a number added for each channel."""
     if bias is None:
         return x
-    if extents(bias) != extents(x)[1:2]:
-        raise GraphError(f"a bias of shape {extents(bias)} does not fit {extents(x)[1]} channels")
+    if dims(bias) != dims(x)[1:2]:
+        raise GraphError(f"a bias of shape {shape_text(dims(bias))} does not fit {dim_text(dims(x)[1])} channels")
     biased: Tensor = te.compute(x.shape, lambda b, k, *at: x[(b, k, *at)] + bias[k], name="bias_add")
     return biased
 
@@ -193,7 +194,8 @@ def conv_transpose(
 ) -> Tensor:  # fmt: skip
     """The adjoint of ``conv``: x[n, c, …] with w[c, o / groups, …]."""
     before, after = padding
-    (n, c, *size), (i, per, *kernel) = extents(x), extents(w)
+    n, (c, *size) = batch_and_rest(x, x.ndim, "")
+    i, per, *kernel = extents(w)
     _attributes(len(size), (kernel, strides, dilation, before, after))
     if len(size) != len(kernel) or groups < 1 or c % groups or i != c:
         raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
