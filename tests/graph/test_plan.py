@@ -45,6 +45,39 @@ def test_layouts_flow_through_and_weights_are_packed() -> None:
     np.testing.assert_array_equal(evaluate(made.graph, [x]), evaluate(graph, [x]))
 
 
+@pytest.mark.parametrize(
+    ("op", "attrs", "rows", "weights"),
+    [
+        ("matmul", {}, (2, 3, 4), (4, 8)),
+        ("matmul", {"transpose_b": True}, (2, 3, 4), (8, 4)),
+        ("matmul", {"transpose_a": True}, (2, 4, 3), (4, 8)),
+        ("nn.dense", {}, (3, 4), (8, 4)),
+    ],
+)
+def test_products_with_weights_in_a_layout(
+    op: str, attrs: dict[str, bool], rows: tuple[int, ...], weights: tuple[int, ...]
+) -> None:
+    """What the rows have, the results have, with N in the place of K; dimensions before these stay in front."""
+    g = GraphBuilder()
+    rng = np.random.default_rng(0)
+    x, w = g.input("x", rows), g.constant(rng.integers(-2, 3, weights).astype(np.float32), "w")
+    y = g.op("nn.relu", g.op(op, x, w, **attrs, name="y"), name="z")
+    graph = g.finish(y)
+    made = plan(graph, Annotations({op: "KM2k"}).frozen(graph), flow="forward")
+    shapes = {v.name: v.shape for v in made.graph.values()}
+    assert shapes["x_layout"] == (*rows[:-2], 2, 3, 2) and shapes["y_moved"] == (*rows[:-2], 4, 3, 2)
+    assert shapes["w_packed"] == (4, 2, 2, 2)
+    assert [why for _, why in made.rewrites] == [f"x for {op} y", "y for nn.relu z"]
+    a = rng.integers(-2, 3, rows).astype(np.float32)
+    np.testing.assert_array_equal(evaluate(made.graph, [a]), evaluate(graph, [a]))
+
+
+def test_products_of_two_values_take_what_reaches_them() -> None:
+    g = GraphBuilder()
+    graph = g.finish(g.op("matmul", g.input("x", (4, 4)), g.input("y", (4, 4))))
+    assert Annotations({"matmul": "KM2k"}).frozen(graph) == {}
+
+
 def test_a_rewrite_that_cannot_go_stands_where_it_costs_least() -> None:
     g = GraphBuilder()
     x = g.input("x", (1, 8, 2, 2))

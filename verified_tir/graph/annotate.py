@@ -21,7 +21,7 @@ from verified_tir.schedule.index_map import IndexMap
 
 _PLAIN = {
     "nn.conv2d": "NCHW", "nn.conv2d_transpose": "NCHW", "nn.max_pool2d": "NCHW", "nn.avg_pool2d": "NCHW",
-    "nn.global_avg_pool2d": "NCHW",
+    "nn.global_avg_pool2d": "NCHW", "matmul": "MK", "nn.dense": "MK",
 }  # fmt: skip
 
 Pad: TypeAlias = Literal["large", "always", "never"]
@@ -106,7 +106,7 @@ class Annotations:
         if pad not in ("large", "always", "never"):
             raise GraphError(f"dimensions are padded large, always or never, not {pad}")
         for name, layout in wanted.items():
-            full = name if name.startswith("nn.") else f"nn.{name}"
+            full = name if name in _PLAIN else f"nn.{name}"
             if full not in _PLAIN:
                 known = ", ".join(n.removeprefix("nn.") for n in _PLAIN)
                 raise GraphError(f"layouts are asked for by {known}; {name} takes what reaches it")
@@ -114,7 +114,14 @@ class Annotations:
 
     def frozen(self, graph: Graph) -> dict[Node, Frozen]:
         """The layouts of the operands and results of each node that is spoken of: one choice, or several."""
-        found = {n: self._layouts(n, self.wanted[n.op]) for n in graph.nodes if n.op in self.wanted}
+        found: dict[Node, list[Layouts]] = {}
+        for n in graph.nodes:
+            if n.op not in self.wanted:
+                continue
+            if _PLAIN[n.op] == "NCHW":
+                found[n] = self._layouts(n, self.wanted[n.op])
+            elif n.inputs[1] in graph.constants and len(n.inputs[1].shape) == 2:
+                found[n] = self._of_product(n, self.wanted[n.op])
         return {n: choices[0] if len(choices) == 1 else choices for n, choices in found.items()}
 
     def _layouts(self, node: Node, text: str) -> list[Layouts]:
@@ -123,6 +130,21 @@ class Annotations:
         kernels, rest = self._of_weights(node, data, weights)
         return [([x, *ws], [y]) for x in xs for y in ys for ws in itertools.product(kernels, *rest)] if kernels else [
             ([x], [y]) for x in xs for y in ys]  # fmt: skip
+
+    def _of_product(self, node: Node, text: str) -> list[Layouts]:
+        """Of rows of K elements by a matrix of weights: what rows have, the results have, with N in the place of K."""
+        data, _, weights = text.partition(":")
+        x, w, *bias = node.inputs
+        outer = "ABCDEFGH"[: len(x.shape) - 2]
+        rows = "KM" if node.attrs.get("transpose_a") else "MK"
+        turned = node.op == "nn.dense" or bool(node.attrs.get("transpose_b"))
+        tile = "".join(re.findall(r"(\d+)k", data))
+        named = weights or (f"NK{tile}k{tile}n" if tile else "NK" if turned else "KN")
+        results = data.translate(str.maketrans("Kk", "Nn"))
+        xs, ys = self._of(outer + data, outer + rows, x), self._of(outer + results, f"{outer}MN", node.output)
+        ws = self._of(named, "NK" if turned else "KN", w)[:1]
+        vectors = [self._of(f"N{tile}n", "N", b)[:1] if tile else [None] for b in bias]
+        return [([x, *rest], [y]) for x in xs for y in ys for rest in itertools.product(ws, *vectors)]
 
     def _of(self, text: str, plain: str, v: Value) -> list[Layout]:
         return padded_layout(text, plain, v.shape, self.pad, self.pad_value)

@@ -1,8 +1,9 @@
 """Reading ONNX models.
 
 Each node is checked against ONNX's own schemas first (``schema``).  Nodes whose operands are all constants are computed
-at once (by the evaluator of the ``onnx`` package); the others become operators of the graph (``convert``), with results
-of the types that the schema infers.  Shapes must be numbers: sizes of symbolic dimensions are given by name.
+at once, if the evaluator of the ``onnx`` package can (``in_advance``); the others become operators of the graph
+(``convert``), with results of the types that the schema infers.  Shapes must be numbers: sizes of symbolic dimensions
+are given by name.
 """
 
 from __future__ import annotations
@@ -14,16 +15,15 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from verified_tir.graph.constants import constants_folded
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
 from verified_tir.graph.onnx.control import CONTROL, expanded, used_names
+from verified_tir.graph.onnx.in_advance import NOT_EVALUATED, computed, fits
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
 
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
-
-MOST_FOLDED = 2**26
-"""Results with more elements are not computed in advance."""
 
 _OPEN = "the shape of its result depends on the elements of its operands, and shapes are numbers here"
 _RANDOM = "it draws random numbers"
@@ -38,10 +38,6 @@ REFUSED = {
                      "OptionalGetElement", "OptionalHasElement"), _SEQUENCE),
 }  # fmt: skip
 """Why some operators that models use are not known here."""
-
-NOT_FOLDED = ("Dropout", "Softmax", "LogSoftmax", "Hardmax")
-"""Operators that the evaluator of the ``onnx`` package computes in another way than their opset says: it knows the
-meaning of opset 13 only, and draws random numbers."""
 
 
 def load_onnx(path: Path | str, sizes: Sizes | None = None) -> Graph:
@@ -82,7 +78,7 @@ def _onnx() -> Any:
 
 def from_onnx(model: Any, sizes: Sizes | None = None, name: str = "main") -> Graph:
     """The graph of a model in memory (``onnx.ModelProto``)."""
-    return _Reader(model, sizes or {}, name).read()
+    return constants_folded(_Reader(model, sizes or {}, name).read())
 
 
 @final
@@ -300,35 +296,13 @@ class _Reader:
                 return prefix
 
     def folded(self, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
-        """Compute a node whose operands are constants."""
-        if node.op_type in NOT_FOLDED or any(n and n not in self.arrays for n in node.input):
+        """Compute a node whose operands are constants, if that can be done at once."""
+        if node.op_type in NOT_EVALUATED or any(n and n not in self.arrays for n in node.input):
             return self.shape_of(node)
-        sizes = [math.prod(e or 0 for e in shape) for _, shape in wanted.values() if shape is not None]
-        if any(n > MOST_FOLDED for n in sizes):
-            raise GraphError(f"it computes {max(sizes)} elements of constants; {MOST_FOLDED} is the most here")
-        from onnx.reference import ReferenceEvaluator
-
-        graph = self.onnx.helper.make_graph(
-            [node], "folded", [self.onnx.helper.make_value_info(n, self.onnx.TypeProto()) for n in node.input if n],
-            [self.onnx.helper.make_value_info(n, self.onnx.TypeProto()) for n in node.output if n],
-        )  # fmt: skip
-        model = self.onnx.helper.make_model(graph, opset_imports=self.model.opset_import)
-        try:
-            results = ReferenceEvaluator(model).run(None, {n: self.arrays[n] for n in node.input if n})
-        except Exception as problem:  # whatever the evaluator raises, it is about this node
-            raise GraphError(str(problem)) from None
-        for n, array in zip([n for n in node.output if n], results, strict=True):
-            if not isinstance(array, (np.ndarray, np.generic)):
-                raise GraphError(f"its result {n} is no tensor, but a {type(array).__name__}")
-            found = np.asarray(array)
-            dtype, shape = wanted.get(n, ("", None))
-            if dtype and str(found.dtype) != dtype:
-                raise GraphError(f"computed in advance, its result {n} is {found.dtype}, and not {dtype}")
-            if shape is not None and not _fits(found.shape, shape):
-                raise GraphError(
-                    f"computed in advance, its result {n} has shape {list(found.shape)}, not {list(shape)}"
-                )
-            self.arrays[n] = found
+        results = computed(node, self.arrays, self.model.opset_import, wanted)
+        if results is None:
+            return False
+        self.arrays.update(zip([n for n in node.output if n], results, strict=True))
         return True
 
     def shape_of(self, node: Any) -> bool:
@@ -378,10 +352,5 @@ class _Reader:
                 raise c.fail(f"its result {n} is used, which is not known here")
         for n, (dtype, shape) in types.items():
             v = self.known.get(n)
-            if v is not None and ((dtype and v.dtype != dtype) or (shape is not None and not _fits(v.shape, shape))):
+            if v is not None and ((dtype and v.dtype != dtype) or (shape is not None and not fits(v.shape, shape))):
                 raise c.fail(f"its result {n} is {dtype}{list(shape or ())} by ONNX's schema, and {v.type} here")
-
-
-def _fits(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
-    """Whether a shape is one that was inferred, in which some extents may be open."""
-    return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
