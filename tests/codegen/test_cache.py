@@ -104,7 +104,7 @@ def test_old_entries_go_first(folder: Path) -> None:
     (folder / ".left.tmp").write_bytes(b"x" * 10)
     os.utime(folder / ".left.tmp", (0, 0))
     (folder / "notes.txt").write_text("not ours")
-    cache.store(keys[3], ENTRY, largest=3 * size)
+    cache.store(keys[3], ENTRY, largest=3 * size + size // 2)
     assert sorted(p.name for p in folder.iterdir()) == [*(f"{keys[k]}.vtir" for k in (0, 2, 3)), "notes.txt"]
     cache.store(keys[3], ENTRY, largest=0)
     assert [p.name for p in folder.iterdir()] == ["notes.txt"]

@@ -26,7 +26,12 @@ from verified_tir.logic.kept import note_use, write_entry
 MAGIC = b"verified_tir object code 1\n"
 SUFFIX = ".vtir"
 LARGEST_CACHE = 256 * 2**20
-"""Bytes that the folder holds at the most; the entries that were not used for longest go first."""
+"""Bytes that the folder holds at the most; the entries that were not used for longest go first.
+
+A process looks at all entries when it stores its first one and when by its count there is too much, and then makes some
+room, so that this is not done for every entry."""
+MOST_UNSEEN = 256
+"""After so many entries a process looks again, since others may have stored some, too."""
 
 
 @final
@@ -70,10 +75,19 @@ def store(key: str, compiled: Compiled, *, largest: int = LARGEST_CACHE) -> bool
     folder = cache_folder()
     if folder is None:
         return False
-    if not write_entry(folder / f"{key}{SUFFIX}", _encoded(compiled)):
+    content = _encoded(compiled)
+    if not write_entry(folder / f"{key}{SUFFIX}", content):
         return False
-    _prune(folder, largest)
+    total, unseen = _held.get(folder, (largest, MOST_UNSEEN))
+    if unseen >= MOST_UNSEEN or total + len(content) > largest:
+        _held[folder] = _prune(folder, largest), 0
+    else:
+        _held[folder] = total + len(content), unseen + 1
     return True
+
+
+_held: dict[Path, tuple[int, int]] = {}
+"""How many bytes each folder held when it was looked at, with what was stored since; and how many entries that were."""
 
 
 def _encoded(compiled: Compiled) -> bytes:
@@ -102,13 +116,17 @@ def _entries(folder: Path) -> Iterator[tuple[float, int, str]]:
                     yield status.st_mtime, status.st_size, entry.path
 
 
-def _prune(folder: Path, largest: int) -> None:
+def _prune(folder: Path, largest: int) -> int:
+    """Remove entries until there are no more than 15/16 of ``largest`` bytes, if there were more; gives how many."""
+    total = 0
     with contextlib.suppress(OSError):
         entries = sorted(_entries(folder))
         total = sum(size for _, size, _ in entries)
+        wanted = largest if total <= largest else largest - largest // 16
         for _, size, path in entries:
-            if total <= largest:
+            if total <= wanted:
                 break
             with contextlib.suppress(OSError):
                 os.unlink(path)
                 total -= size
+    return total
