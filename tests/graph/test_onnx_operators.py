@@ -92,6 +92,11 @@ X = f4([nan, 1, 2], [1, nan, 2], [1, 2, nan], [-0.0, 0.0, -0.0], [inf, -inf, 1])
         ("MaxPool", (X.reshape(5, 1, 3),), {"kernel_shape": [3]}, f4(2, 2, 2, -0.0, inf).reshape(5, 1, 1)),
         ("HardSigmoid", (f4(nan, 9, -9),), {}, f4(nan, 1, 0)),
         ("Gemm", (f4([1, 2]), f4([1], [2]), f4(inf)), {"beta": 0.0}, f4([5])),
+        ("PRelu", (f4(0, -0.0, -1, 2), f4(nan, nan, nan, nan)), {}, f4(0, -0.0, nan, 2)),
+        ("LeakyRelu", (f4(0, -0.0, -1, nan),), {"alpha": -2.0}, f4(0, -0.0, 2, nan)),
+        ("Elu", (f4(0, -0.0, -inf, nan),), {"alpha": 2.0}, f4(0, -0.0, -2, nan)),
+        ("Acosh", (f4(0, -5, 1, -inf, 0.5, inf, nan),), {}, f4(nan, nan, 0, nan, nan, inf, nan)),
+        ("Softplus", (f4(-inf, nan, 200, inf),), {}, f4(0, nan, 200, inf)),
     ],
 )  # fmt: skip
 def test_nan_and_zeros_are_as_in_onnx(op: str, operands: Any, attributes: Any, expected: Any) -> None:
@@ -99,6 +104,18 @@ def test_nan_and_zeros_are_as_in_onnx(op: str, operands: Any, attributes: Any, e
     np.testing.assert_array_equal(found, expected)
     zeros = expected == 0
     np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
+
+
+def test_defaults_of_attributes_have_the_precision_of_attributes() -> None:
+    """They are float32, whatever the elements are."""
+    one = np.ones(1)
+    (found,) = computed("BatchNormalization", np.ones((1, 1, 1)), one, one * 0, one * 0, one * 0)
+    np.testing.assert_array_equal(found, [[[1 / np.sqrt(np.float64(np.float32(1e-5)))]]])
+
+
+def test_softplus_of_large_negative_numbers_is_not_zero() -> None:
+    (found,) = computed("Softplus", f4(-20, -80))
+    np.testing.assert_allclose(found, np.exp(f4(-20, -80)), rtol=1e-6)
 
 
 def test_a_part_that_nobody_names_is_a_part() -> None:

@@ -93,6 +93,11 @@ class Attributes(Mapping[str, Any]):
         self._seen.add(name)
         return self._given[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """The attribute, or its default; numbers with a point have the precision of float32, as those given have."""
+        found = self[name] if name in self._given else default
+        return float(np.float32(found)) if isinstance(found, float) else found
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._given)
 

@@ -125,7 +125,7 @@ def _asinh(x: Expr) -> Expr:
 def _acosh(x: Expr) -> Expr:
     less = x - _number(1)
     found: Expr = te.log1p(less + te.sqrt(less * (x + _number(1))))
-    return found
+    return T.Select(x < _number(1), _number(math.nan), found)  # the root exists again below -1
 
 
 def _atanh(x: Expr) -> Expr:

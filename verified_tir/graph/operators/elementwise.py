@@ -160,7 +160,7 @@ def _gelu_tanh(x: Expr) -> Expr:
 
 
 def _softplus(x: Expr) -> Expr:
-    found: Expr = T.max(x, const(0, x.dtype)) + te.log(_one(x) + te.exp(-te.abs(x)))
+    found: Expr = T.max(const(0, x.dtype), x) + te.log1p(te.exp(-te.abs(x)))
     return found
 
 
@@ -181,7 +181,7 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "nn.relu": ("max(0, x), which keeps NaN and -0.0", lambda x: T.max(const(0, x.dtype), x)),
     "nn.gelu": ("x/2 · (1 + erf(x/√2))", _gelu),
     "nn.gelu_tanh": ("gelu by the hyperbolic tangent: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))", _gelu_tanh),
-    "nn.softplus": ("log(1 + exp(x)), as max(x, 0) + log(1 + exp(-|x|))", _softplus),
+    "nn.softplus": ("log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|))", _softplus),
     "nn.hard_swish": ("x · min(max(x/6 + 1/2, 0), 1)", lambda x: x * _hard_sigmoid(x, 1 / 6, 0.5)),
     "nn.silu": ("x · sigmoid(x)", lambda x: x * te.sigmoid(x)),
     "sigmoid": ("1 / (1 + exp(-x))", te.sigmoid),
@@ -229,16 +229,16 @@ def clip(x: Tensor, *, min: float, max: float) -> Tensor:
 
 @operator("nn.leaky_relu")
 def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> Tensor:
-    """x where it is positive, else ``alpha`` times x."""
-    return mapped("leaky_relu", lambda e: T.Select(e > const(0, e.dtype), e, e * const(alpha, e.dtype)), x)
+    """``alpha`` times x where x is negative, else x."""
+    return mapped("leaky_relu", lambda e: T.Select(e < const(0, e.dtype), e * const(alpha, e.dtype), e), x)
 
 
 @operator("nn.elu")
 def elu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
-    """x where it is positive, else alpha · (exp(x) - 1)."""
+    """alpha · (exp(x) - 1) where x is negative, else x."""
 
     def element(e: Expr) -> Expr:
-        found: Expr = T.Select(e > const(0, e.dtype), e, const(alpha, e.dtype) * (te.exp(e) - _one(e)))
+        found: Expr = T.Select(e < const(0, e.dtype), const(alpha, e.dtype) * (te.exp(e) - _one(e)), e)
         return found
 
     return mapped("elu", element, x)
@@ -252,9 +252,9 @@ def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
 
 @operator("nn.prelu")
 def prelu(x: Tensor, slope: Tensor) -> Tensor:
-    """x where it is positive, else ``slope`` times x; the slope is broadcast."""
+    """``slope`` times x where x is negative, else x; the slope is broadcast."""
     same_type(x, slope)
-    return mapped("prelu", lambda e, s: T.Select(e > const(0, e.dtype), e, e * s), x, slope)
+    return mapped("prelu", lambda e, s: T.Select(e < const(0, e.dtype), e * s, e), x, slope)
 
 
 def _odd(x: Expr) -> Expr:
