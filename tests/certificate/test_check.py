@@ -336,7 +336,10 @@ assert not loaded, loaded
     assert "proved by z3" in done.stdout
 
 
-KNOWS_GRAPHS = {"write_plan", "replacements", "write_replacements", "plan_steps", "plan_layouts"}
+KNOWS_GRAPHS = {
+    "write_plan", "replacements", "write_replacements", "plan_steps", "plan_layouts", "plan_graphs", "plan_believed",
+    "plan_certificates",
+}  # fmt: skip
 """Of plans; they read graphs, and what operators mean."""
 WRITES = {"__init__", "write", "replay", "regenerate"}
 """These write certificates, and make calls again: they need schedules."""

@@ -14,7 +14,8 @@ from typing import Any, Final
 
 DEPTH: Final = 200
 """How deep lists and objects are nested at most; whoever walks through a value may do so by recursion."""
-_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
+_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.?)*"?|[\[\]{}]', re.DOTALL)
+"""A bracket, or a string; one that does not end ends with the text, so that nothing is looked at twice."""
 
 
 class BadJson(ValueError):

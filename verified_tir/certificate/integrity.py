@@ -19,7 +19,16 @@ from typing import Any, final
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
 from verified_tir.certificate.hashes import PARTS, obligation_hash, part_hash, step_hash
 from verified_tir.certificate.shape import misshapen
-from verified_tir.certificate.store import MANIFEST, OBLIGATIONS, OTHER_SCHEMA, SCHEMA, file_text, obligation_path
+from verified_tir.certificate.store import (
+    CONSTANTS,
+    MANIFEST,
+    OBLIGATIONS,
+    SCHEMA,
+    constant_path,
+    file_text,
+    obligation_path,
+    other_schema,
+)
 from verified_tir.derivation.codec import BadText, read_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
@@ -69,7 +78,7 @@ def load(folder: Path, name: str, root: str) -> tuple[dict[str, Any] | None, lis
     except (OSError, UnicodeDecodeError, BadJson) as problem:
         return None, [Finding(name, "", str(problem))]
     if isinstance(found, dict) and found.get("schema") != SCHEMA:
-        return None, [Finding(name, "schema", f"it is {found.get('schema')!r}; {OTHER_SCHEMA}")]
+        return None, [Finding(name, "schema", f"it is {other_schema(found.get('schema'))}")]
     wrong = [Finding(name, place, problem) for place, problem in misshapen(found)]
     if wrong:
         return None, wrong
@@ -103,10 +112,13 @@ def question(folder: Path, digest: str) -> tuple[str, str]:
     return text, ""
 
 
-def of_the_folder(folder: Path, manifest: Mapping[str, Any], needed: set[str] | None) -> Iterator[Finding]:
+def of_the_folder(
+    folder: Path, manifest: Mapping[str, Any], needed: set[str] | None, constants: set[str] | None = None
+) -> Iterator[Finding]:
     """A manifest that was changed, and files in the folder that belong to no certificate.
 
     :param needed: the questions of all certificates; ``None`` if some certificate cannot be read.
+    :param constants: the constants of all plans, likewise.
     """
     if manifest.get("root") != value_hash({k: v for k, v in manifest.items() if k != "root"}):
         yield Finding(MANIFEST, "root", "this is not the hash of the manifest: it was changed")
@@ -115,12 +127,15 @@ def of_the_folder(folder: Path, manifest: Mapping[str, Any], needed: set[str] | 
     for path in sorted(folder.rglob("*.json")):
         if path not in listed:
             yield Finding(path.relative_to(folder).as_posix(), "", f"{MANIFEST} does not list this certificate")
-    if needed is None:
-        return
-    known = listed | {folder / obligation_path(digest) for digest in needed}  # a file may be called obligations.py
-    for path in sorted((folder / OBLIGATIONS).rglob("*")):
-        if path.is_file() and path not in known:
-            yield Finding(path.relative_to(folder).as_posix(), "", "no certificate has this question")
+    paths = (
+        (OBLIGATIONS, obligation_path, needed, "no certificate has this question"),
+        (CONSTANTS, constant_path, constants, "no plan has this constant"),
+    )
+    for below, path_of, digests, problem in paths:
+        known = listed | {folder / path_of(digest) for digest in digests or ()}  # a file may be called obligations.py
+        for path in () if digests is None else sorted((folder / below).rglob("*")):
+            if path.is_file() and path not in known:
+                yield Finding(path.relative_to(folder).as_posix(), "", problem)
 
 
 def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

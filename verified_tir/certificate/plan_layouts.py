@@ -1,94 +1,121 @@
-"""Layouts in plans: as texts, as the relation of a certificate has them, and what a program says of its padding."""
+"""Layouts in plans: as data, as the relation of a certificate has them, and what a program says of its padding.
+
+In a document a layout is an s-expression, spelled as in certificates (``verified_tir.derivation.codec``):
+
+    none                                                        as the indices say
+    (IndexMap [variable …] [expression …] [])                   a map, whose padding may hold anything
+    (Padded (IndexMap …) value [extent …])                      what its padding holds, how much room there is, or none
+
+So two layouts are one if their texts are.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 
+from verified_tir.derivation.codec import BadText, Reader, Writer
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.layouts import (
     Layout,
     Padded,
     constant,
     index_map_of,
+    is_identity,
     layout_text,
-    normal,
     pack,
     shape_in,
     value_of,
 )
-from verified_tir.ir.expr import Binary, Call, Expr, IntImm, Load, Not, Var
+from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, IntImm, Load, Not, Select, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
-from verified_tir.lower.index_map_text import parse_index_map
+from verified_tir.ir.visit import walk
 from verified_tir.schedule.index_eval import evaluate, open_grid
+from verified_tir.schedule.index_map import IndexMap
 
-_LAYOUT = re.compile(
-    r"(?P<map>lambda [^\[]*\[.*?\])"
-    r"(?: in \((?P<room>\d{1,18},|\d{1,18}(?:, \d{1,18})+)\))?(?: padded with (?P<value>.*))?"
-)
-_NUMBER = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:e[-+]?[0-9]{1,4})?", re.ASCII)
-LENGTH = 4096
-"""Letters of a layout, at most."""
-_VALUE = re.compile(r"T\.\w+\((.*)\)")
+PLAIN: Final = "none"
+"""The layout that is none."""
+_RECORDS: Final = {"IndexMap": IndexMap, "Padded": Padded}
+_LENGTH: Final = 20_000
+"""Characters of a layout, at most."""
+_DEPTH: Final = 40
+"""How deep its forms are nested, at most."""
+_ARITHMETIC: Final = (Var, IntImm, Binary, Cast, Not, Select, IfThenElse)
+"""What an index is computed by."""
 
 
-def parsed_layout(text: str) -> Layout:
-    """The layout of a text as ``layout_text`` writes it.
+def write_layout(layout: Layout) -> str:
+    """The text of a layout: the same for the same layout, whatever its variables are called."""
+    index_map = index_map_of(layout)
+    if index_map is None or (isinstance(layout, IndexMap) and is_identity(layout)):
+        return PLAIN
+    inputs = tuple(Var.fresh(f"i{k}", v.dtype) for k, v in enumerate(index_map.inputs))
+    named = IndexMap(inputs, index_map.apply(inputs))
+    found = Padded(named, layout.value, layout.shape) if isinstance(layout, Padded) else named
+    return Writer(records=_RECORDS).write(found)
 
-    :raises GraphError: if it is none.
+
+@lru_cache(maxsize=4096)
+def read_layout(text: str) -> Layout:
+    """The layout of a text.
+
+    :raises GraphError: if it is none in the one spelling, or larger than any that is used.
     """
-    if not text:
+    if text == PLAIN:
         return None
-    found = _LAYOUT.fullmatch(text) if len(text) <= LENGTH else None
-    if found is None:
-        raise GraphError(f"{text[:80]!r} is no layout")
+    if len(text) > _LENGTH or _depth(text) > _DEPTH:
+        raise GraphError(f"{text[:80]!r} is no layout: it is too long, or nested too deeply")
     try:
-        index_map = parse_index_map(found["map"])
-    except (IRError, ValueError, RecursionError, MemoryError) as problem:
+        found = Reader(records=_RECORDS).read(text)
+        if not isinstance(found, (IndexMap, Padded)):
+            raise BadText("this is no index map")
+        index_map = found.index_map if isinstance(found, Padded) else found
+        if not all(isinstance(n, _ARITHMETIC) for e in index_map.outputs for n in walk(e)):
+            raise BadText("an index is computed by arithmetic of the other indices")
+        if not {n for e in index_map.outputs for n in walk(e) if isinstance(n, Var)} <= set(index_map.inputs):
+            raise BadText("it mentions what is no index")
+        if write_layout(found) != text:
+            raise BadText("it is not spelled in the canonical way")
+    except (BadText, IRError) as problem:
         raise GraphError(f"{text[:80]!r} is no layout: {problem}") from None
-    if found["room"] is None and found["value"] is None:
-        return index_map
-    room = None if found["room"] is None else tuple(int(n) for n in found["room"].split(",") if n)
-    return Padded(index_map, None if found["value"] is None else _number(found["value"]), room)
+    return found
 
 
-def _number(text: str) -> float | int:
-    if text in ("nan", "inf", "-inf"):
-        return float(text)
-    if _NUMBER.fullmatch(text) is None:
-        raise GraphError(f"{text[:80]!r} is no number")
-    return int(text) if text.lstrip("-").isdecimal() else float(text)
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for c in text:
+        depth += 1 if c in "([" else -1 if c in ")]" else 0
+        deepest = max(deepest, depth)
+    return deepest
 
 
-def layout_named_by(parameter: Mapping[str, Any], shape: Sequence[int]) -> str:
-    """The layout of a parameter that the relation of a certificate says, as text.
+def serves(given: str, wanted: str) -> bool:
+    """Whether a tensor in one layout may stand where another is wanted: the same places, and padding that holds a value
+    where it may hold anything."""
+    return given == wanted or (wanted != PLAIN and _open(given) == wanted)
 
-    :param shape: of the tensor as its indices say.
-    :raises GraphError: for layouts one after the other of which the first pads.
-    """
-    layouts = parameter["layouts"]
-    if not layouts:
-        return ""
-    index_map = parse_index_map(layouts[0]["map"])
-    for further in layouts[1:]:
-        index_map = parse_index_map(further["map"]).compose(index_map)
-    if any(further["padding"] for further in layouts[:-1]):
-        raise GraphError(f"the padding of {parameter['parameter']} is moved by another layout")
-    values = {p["value"] for p in layouts[-1]["padding"]}
-    room = tuple(int(e) for e in parameter["after"]["shape"])
-    value = None
-    if len(values) == 1 and (found := _VALUE.fullmatch(next(iter(values)))) is not None:
-        value = _number(found[1].strip('"'))
-    elif not values <= {"anything", "touched by nobody"}:
-        if len(values) > 1:
-            raise GraphError(f"the padding of {parameter['parameter']} holds several values")
-        value = _number(next(iter(values)))
-    return layout_text(normal(Padded(index_map, value, room), shape))
+
+@lru_cache(maxsize=4096)
+def _open(text: str) -> str:
+    """The layout with padding that may hold anything."""
+    return write_layout(without_value(read_layout(text)))
+
+
+def without_value(layout: Layout) -> Layout:
+    """The layout with padding that may hold anything."""
+    if not isinstance(layout, Padded):
+        return layout
+    return layout.index_map if layout.shape is None else Padded(layout.index_map, None, layout.shape)
+
+
+def shown(text: str) -> str:
+    """A layout for people."""
+    return layout_text(read_layout(text)) or "that its indices say"
 
 
 def ends_with(func: PrimFunc, k: int, layout: Layout, shape: Sequence[int]) -> bool:
@@ -143,7 +170,8 @@ def _same_bits(claim: Expr, b: Any, at: list[Var], value: Expr) -> bool:
             if b.dtype.is_float and not _is_word(one):
                 return False  # 0.0 == -0.0
             one, other = _plain(one), _plain(other)
-            return isinstance(one, Load) and one.buffer is b and list(one.indices) == at and other is value
+            whole = isinstance(one, Load) and one.buffer is b and one.predicate is None
+            return whole and isinstance(one, Load) and list(one.indices) == at and other is value
     return False
 
 
@@ -159,4 +187,4 @@ def _plain(e: Expr) -> Expr:
     return e
 
 
-__all__ = ["ends_with", "layout_named_by", "parsed_layout"]
+__all__ = ["PLAIN", "ends_with", "read_layout", "serves", "shown", "without_value", "write_layout"]

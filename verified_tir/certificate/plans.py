@@ -6,9 +6,12 @@
     before, after   the graphs as text, line by line, with hashes
     constants       of both graphs: type, shape and hash of each array; of a packed one the constant and the layout
     steps           for each node of the graph after, and each node before that went: its results, which values before
-                    they are, in which layouts, and the certificate of its program, by name and root hash
-    assumptions     what is not proved, in sentences (that external functions do what they are said to do)
+                    they are, in which layouts, the certificate of its program, by name and root hash, and the external
+                    function that is to compute it, if there is one
     hashes, root    of all these parts, and of the hashes
+
+A layout is an s-expression (``verified_tir.certificate.plan_layouts``).  The elements of large constants that are
+packed lie beside, in ``constants/`` (``verified_tir.certificate.store``).
 
 Here is what can be checked of it without reading graphs: its form, its hashes, and that its certificates are there.
 Whether the steps lead from the one graph to the other is what ``verified_tir.certificate.plan_steps`` asks.
@@ -23,22 +26,29 @@ from typing import Any, Final, final
 
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
 from verified_tir.certificate.integrity import Finding
-from verified_tir.certificate.shape import ANY, DIGEST, misshapen
-from verified_tir.certificate.store import MANIFEST, OTHER_SCHEMA, SCHEMA, file_text
+from verified_tir.certificate.shape import ANY, DIGEST, OPTIONAL_NAME, misshapen
+from verified_tir.certificate.store import MANIFEST, file_text, other_schema
 
-PARTS: Final = ("schema", "tool", "plan", "before", "after", "constants", "steps", "assumptions")
+SCHEMA: Final = 4
+"""Version of the format.  Another one is not read."""
+
+PARTS: Final = ("schema", "tool", "plan", "before", "after", "constants", "steps")
 """The parts of a plan that have a hash."""
 
 KINDS: Final = ("same", "moved", "rewrite", "gone", "external")
-"""What a step is: a node as it was; one whose program was moved; a rewrite that is new; one that went; a node that an
-external function computes."""
+"""What a step is: a node as it was; one whose program was moved; a rewrite that is new; one that went; a node whose
+program became the call of an external function."""
+
+COMPUTED: Final = ("same", "moved", "external")
+"""Steps of nodes, which an external function may compute."""
 
 REPLACEMENTS: Final = ("replaced", "unused")
 """Steps of documents that replace nodes (``verified_tir.certificate.replacements``): their values are as they were."""
 
 _VALUE: Final[dict[str, Any]] = {"of": str, "layout": str}
 _STEP: Final[dict[str, Any]] = {
-    "results": [str], "kind": str, "node": [str], "values": [_VALUE], "certificate": ANY, "root": ANY,
+    "results": [str], "kind": str, "node": [str], "values": [_VALUE],
+    "certificate": OPTIONAL_NAME, "root": OPTIONAL_NAME, "function": OPTIONAL_NAME,
 }  # fmt: skip
 _GRAPH: Final[dict[str, Any]] = {"hash": DIGEST, "text": [str]}
 PLAN: Final[dict[str, Any]] = {
@@ -49,7 +59,6 @@ PLAN: Final[dict[str, Any]] = {
     "after": _GRAPH,
     "constants": {"before": ANY, "after": ANY},
     "steps": [_STEP],
-    "assumptions": [str],
     "hashes": ANY,
     "root": DIGEST,
 }
@@ -59,11 +68,12 @@ CONSTANT: Final[dict[str, Any]] = {"dtype": str, "shape": [int], "sha256": DIGES
 @final
 @dataclass(frozen=True, slots=True)
 class CheckedPlan:
-    """A plan: its content (``None`` if it cannot be read), and what is wrong with it."""
+    """A plan: its content (``None`` if it cannot be read), what is wrong with it, and the folder that it lies in."""
 
     name: str
     content: dict[str, Any] | None
     findings: tuple[Finding, ...]
+    folder: Path | None = None
 
     @property
     def certificates(self) -> list[str]:
@@ -91,7 +101,7 @@ def load_plan(folder: Path, name: str, root: str, certificates: Mapping[str, str
     except (OSError, UnicodeDecodeError, BadJson) as problem:
         return CheckedPlan(name, None, (Finding(name, "", str(problem)),))
     if isinstance(found, dict) and found.get("schema") != SCHEMA:
-        wrong = Finding(name, "schema", f"it is {found.get('schema')!r}; {OTHER_SCHEMA}")
+        wrong = Finding(name, "schema", f"it is {other_schema(found.get('schema'), SCHEMA)}")
         return CheckedPlan(name, None, (wrong,))
     misshaped = [Finding(name, place, problem) for place, problem in _form(found)]
     if misshaped:
@@ -99,7 +109,7 @@ def load_plan(folder: Path, name: str, root: str, certificates: Mapping[str, str
     problems = [Finding(name, place, problem) for place, problem in _problems(found, certificates)]
     if found["root"] != root:
         problems.append(Finding(name, "root", f"{MANIFEST} has another root hash for this plan"))
-    return CheckedPlan(name, found, tuple(problems))
+    return CheckedPlan(name, found, tuple(problems), folder)
 
 
 def _form(plan: Any) -> Iterator[tuple[str, str]]:
@@ -109,7 +119,7 @@ def _form(plan: Any) -> Iterator[tuple[str, str]]:
         return
     for which in ("before", "after"):
         if not isinstance(plan["constants"][which], dict):
-            yield f"constants.{which}", "this is no list of constants"
+            yield f"constants.{which}", "these are no constants by name"
             continue
         for name, constant in plan["constants"][which].items():
             yield from misshapen(constant, CONSTANT, f"constants.{which}.{name}")
@@ -118,8 +128,9 @@ def _form(plan: Any) -> Iterator[tuple[str, str]]:
             yield f"steps[{k}].kind", f"it is none of {', '.join((*KINDS, *REPLACEMENTS))}"
         if step["kind"] not in REPLACEMENTS and len(step["values"]) != len(step["results"]):
             yield f"steps[{k}].values", "there is not one for each result"
-        named = step["certificate"], step["root"]
-        if named != (None, None) and not all(isinstance(n, str) for n in named):
+        if step["function"] is not None and step["kind"] not in COMPUTED:
+            yield f"steps[{k}].function", f"no function computes what is {step['kind']}"
+        if (step["certificate"] is None) is not (step["root"] is None):
             yield f"steps[{k}].certificate", "a certificate has a name and a hash"
 
 
@@ -142,4 +153,4 @@ def _problems(plan: Mapping[str, Any], certificates: Mapping[str, str]) -> Itera
             yield f"steps[{k}] {', '.join(step['results'])}", f"the certificate {name} {what}"
 
 
-__all__ = ["REPLACEMENTS", "CheckedPlan", "load_plan", "sealed_plan"]
+__all__ = ["REPLACEMENTS", "SCHEMA", "CheckedPlan", "load_plan", "sealed_plan"]

@@ -17,7 +17,7 @@ from typing import Any, Final, final
 from verified_tir.certificate.discharge import Work, answers, submitted
 from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, of_the_folder, question
 from verified_tir.certificate.plans import CheckedPlan, load_plan
-from verified_tir.certificate.store import BadStore, read_manifest
+from verified_tir.certificate.store import BadStore, constants_of, read_manifest
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName
 
 CHUNK: Final = 6
@@ -120,9 +120,12 @@ def check_questions(
         missing = [Finding(name, c.place, texts[c.query][1]) for c in claims if texts[c.query][1]]
         certificates.append(CheckedCertificate(name, content, claims, (*problems, *missing)))
     unread = any(content is None for content, _ in loaded.values())  # its questions may well be there
-    found = of_the_folder(folder, manifest, None if unread else set(texts))
     roots = manifest["certificates"]
     plans = tuple(load_plan(folder, name, root, roots) for name, root in manifest.get("plans", {}).items())
+    constants = None
+    if all(p.content is not None for p in plans):
+        constants = {digest for p in plans if p.content is not None for digest in constants_of(p.content)}
+    found = of_the_folder(folder, manifest, None if unread else set(texts), constants)
     chosen = tuple(c for c in certificates if only.lower() in c.name.lower())
     asked = tuple(p for p in plans if only.lower() in p.name.lower())
     done = Checked(chosen, tuple(found), tuple(dict.fromkeys(solvers)), plans=asked)

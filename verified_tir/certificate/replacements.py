@@ -17,9 +17,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from verified_tir.certificate.integrity import Finding
-from verified_tir.certificate.plan_steps import Believed, another_model, follow, followed, read_graph, written_otherwise
+from verified_tir.certificate.plan_believed import Believed, asserts_something, implemented
+from verified_tir.certificate.plan_certificates import Said, read_certificate
+from verified_tir.certificate.plan_graphs import another_model, read_graph, written_otherwise
+from verified_tir.certificate.plan_steps import follow, followed
 from verified_tir.certificate.plans import REPLACEMENTS, CheckedPlan
-from verified_tir.derivation.codec import read_program
 from verified_tir.graph.compose import composed
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.node_program import program_of
@@ -50,7 +52,7 @@ def follow_all(
         before = last.get(folder) if _kind(plan) in CHAIN else None
         replacing = plan.content is not None and any(s["kind"] in REPLACEMENTS for s in plan.content["steps"])
         of = None if before else model
-        found += follow_replacements(plan, certificates, of) if replacing else follow(plan, certificates, of, believed)
+        found += (follow_replacements if replacing else follow)(plan, certificates, of, believed)
         if before is not None and before.content is not None and plan.content is not None:
             found += [Finding(plan.name, place, text) for place, text in _link(before, plan)]
         last[folder] = plan
@@ -72,19 +74,25 @@ def _link(first: CheckedPlan, second: CheckedPlan) -> Iterator[tuple[str, str]]:
         yield "constants.before", f"these are not the constants with which {first.name} ends"
 
 
-def follow_replacements(plan: CheckedPlan, certificates: Contents, model: Graph | None = None) -> list[Finding]:
+def follow_replacements(
+    plan: CheckedPlan, certificates: Contents, model: Graph | None = None, believed: list[Believed] | None = None
+) -> list[Finding]:
     """What is wrong with replacements of nodes.
 
     :param model: the model itself; with it the graph and the constants before are compared, too.
+    :param believed: gets what the certificates rest on without proof.
     """
-    return followed(plan, lambda content: _Replacing(content, certificates).problems(model))
+    beliefs: list[Believed] = [] if believed is None else believed
+    return followed(plan, lambda content: _Replacing(plan.name, content, certificates, beliefs).problems(model))
 
 
 @final
 class _Replacing:
     """One walk; ``nodes`` is the graph as it is, by the first result of each node."""
 
-    def __init__(self, plan: Mapping[str, Any], certificates: Contents) -> None:
+    def __init__(self, name: str, plan: Mapping[str, Any], certificates: Contents, believed: list[Believed]) -> None:
+        self.name = name
+        self.believed = believed
         self.plan = plan
         self.certificates = certificates
         self.before, self.after = read_graph(plan, "before"), read_graph(plan, "after")
@@ -137,45 +145,49 @@ class _Replacing:
         return f"there is no step {step['kind']} here"
 
     def _unused(self, step: Mapping[str, Any]) -> str:
-        (name,) = step["node"]
-        node = self.nodes.get(name)
+        node = self.nodes.get(step["node"][0]) if len(step["node"]) == 1 else None
         if node is None:
-            return f"there is no node {name}"
+            return f"there is no node {', '.join(step['node'])}"
         read = {v.name for n in self.nodes.values() for v in n.inputs} | set(_names(self.before.outputs))
         used = next((v.name for v in node.outputs if v.name in read), None)
         if used is not None:
             return f"{used} is read"
-        del self.nodes[name]
+        del self.nodes[node.outputs[0].name]
         return ""
 
     def _replaced(self, step: Mapping[str, Any]) -> str:
         missing = next((name for name in step["node"] if name not in self.nodes), None)
         if missing is not None or not step["node"]:
-            return f"there is no node {missing}"
+            return f"there is no node {missing or 'that is replaced'}"
         content = self.certificates.get(step["certificate"])
         if content is None:
             return f"its certificate {step['certificate']} cannot be read"
         if content["floats"]["mode"] != "bits":
             return f"the certificate {step['certificate']} has sums in another order"
-        if any(p["layouts"] for p in content["relation"]):
+        if asserts_something(content):
+            return f"the certificate {step['certificate']} asserts something of the operands, and nobody sees to it"
+        said = read_certificate(content)
+        if any(said.layouts):
             return f"the certificate {step['certificate']} moves a parameter"
+        for function in implemented(content, said.after):
+            what = f"it does what an intrinsic describes, in {step['certificate']}"
+            self.believed.append(Believed(self.name, function, what))
         old = [self.nodes[name] for name in step["node"]]
-        return self._fused(step, content, old) if len(old) > 1 else self._lifted(step, content, old[0])
+        return self._fused(step, said, old) if len(old) > 1 else self._lifted(step, said, old[0])
 
-    def _fused(self, step: Mapping[str, Any], content: Mapping[str, Any], old: list[Node]) -> str:
+    def _fused(self, step: Mapping[str, Any], said: Said, old: list[Node]) -> str:
         """Several nodes become one, whose program is that with which the certificate ends."""
         last = old[-1]
         inner = {v for n in old[:-1] for v in n.outputs}
         inputs = tuple(dict.fromkeys(v for n in old for v in n.inputs if v not in inner))
-        before, after = _programs(content)
         if step["results"] != [last.outputs[0].name]:
             return f"it does not give what {step['node'][-1]} gives"
-        if not structural_equal(before, composed(old, inputs, last.outputs)):
+        if not structural_equal(said.before, composed(old, inputs, last.outputs)):
             return f"the certificate {step['certificate']} does not begin with the programs of these nodes"
-        self.nodes[last.outputs[0].name] = Node("call_tir", inputs, last.outputs, {}, after, last.source)
+        self.nodes[last.outputs[0].name] = Node("call_tir", inputs, last.outputs, {}, said.after, last.source)
         return ""
 
-    def _lifted(self, step: Mapping[str, Any], content: Mapping[str, Any], old: Node) -> str:
+    def _lifted(self, step: Mapping[str, Any], said: Said, old: Node) -> str:
         """One node becomes several of the graph after."""
         missing = next((name for name in step["results"] if name not in self.new), None)
         if missing is not None:
@@ -190,10 +202,9 @@ class _Replacing:
         if len(set(old.inputs)) < len(old.inputs):
             return f"{step['node'][0]} has one operand twice: which of them the new nodes read, nobody can say"
         inside = _on_its_own(old, found)
-        before, after = _programs(content)
-        if not structural_equal(before, program_of(old)):
+        if not structural_equal(said.before, program_of(old)):
             return f"the certificate {step['certificate']} does not begin with the program of {step['node'][0]}"
-        if not same_program(after, program_of_graph(inside)):
+        if not same_program(said.after, program_of_graph(inside)):
             return (
                 f"the certificate {step['certificate']} does not end with the programs of {', '.join(step['results'])}"
             )
@@ -213,11 +224,6 @@ def _on_its_own(old: Node, found: Sequence[Node]) -> Graph:
         Node(n.op, tuple(values[v.name] for v in n.inputs), n.outputs, n.attrs, n.func, n.source) for n in found
     )
     return Graph("main", old.inputs, {}, nodes, tuple(values[v.name] for v in old.outputs))
-
-
-def _programs(content: Mapping[str, Any]) -> tuple[Any, Any]:
-    before, after = (read_program("\n".join(content[which]["program"])) for which in ("before", "after"))
-    return before, after
 
 
 def _names(values: Sequence[Value]) -> list[str]:

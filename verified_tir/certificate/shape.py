@@ -11,6 +11,7 @@ DIGEST: Final = "a hash"
 ANY: Final = "anything"
 OPTIONAL_PLACE: Final = "a place or null"
 OPTIONAL_COUNT: Final = "a number or null"
+OPTIONAL_NAME: Final = "a name or null"
 
 _PLACE: Final[dict[str, Any]] = {"program": str, "path": [int], "statement": str}
 _TYPE: Final[dict[str, Any]] = {"shape": [str], "dtype": str}
@@ -58,6 +59,9 @@ def misshapen(value: Any, wanted: Any = CERTIFICATE, place: str = "") -> Iterato
     elif wanted is OPTIONAL_COUNT:
         if value is not None and type(value) is not int:
             yield place, "this is no number, and not null"
+    elif wanted is OPTIONAL_NAME:
+        if value is not None and not isinstance(value, str):
+            yield place, "this is no name, and not null"
     elif wanted is DIGEST:
         if not isinstance(value, str) or not _HASH.fullmatch(value):
             yield place, "this is no SHA-256 hash"

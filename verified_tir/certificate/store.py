@@ -4,11 +4,12 @@
     DIR/<file>/<schedule>.json              one certificate for each schedule function
     DIR/<model>/plan.json                   how certificates make up the plan of a model (see ``plans``)
     DIR/obligations/<first two>/<hash>.smt2 each question once, named by the SHA-256 of its text
+    DIR/constants/<first two>/<hash>.bin    elements of large constants that a plan packs, named by their hash there
 
 The folder is a function of the certificates in it: nothing tells when or where it was written.  Certificates that are
-there already stay, unless they are written again; questions of listed certificates that none needs any more are
-removed, and no other file is.  No symbolic link below the folder is followed.  Who writes has the folder to himself,
-where the system can lock one.
+there already stay, unless they are written again; questions and constants of what is listed that nothing needs any
+more are removed, and no other file is.  No symbolic link below the folder is followed.  Who writes has the folder to
+himself, where the system can lock one.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any, Final, final
 
 from verified_tir.certificate.canonical import BadJson, read, value_hash, write
 
 SCHEMA: Final = 3
 """Version of the format.  Another one is not read."""
 
-OTHER_SCHEMA: Final = f"this program reads {SCHEMA}: certify again, with --certify, into an empty folder"
-
 MANIFEST: Final = "manifest.json"
 OBLIGATIONS: Final = "obligations"
+CONSTANTS: Final = "constants"
+LARGEST: Final = 2**28
+"""Bytes of a file, at most, but for those of constants, whose size is known."""
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -40,6 +43,21 @@ class BadStore(ValueError):
 def obligation_path(digest: str) -> PurePosixPath:
     """Where a question stands, below the folder."""
     return PurePosixPath(OBLIGATIONS, digest[:2], f"{digest}.smt2")
+
+
+def constant_path(digest: str) -> PurePosixPath:
+    """Where the elements of a constant lie, below the folder."""
+    return PurePosixPath(CONSTANTS, digest[:2], f"{digest}.bin")
+
+
+def constants_of(plan: Mapping[str, Any]) -> Iterator[str]:
+    """The hashes of the constants before."""
+    return (constant["sha256"] for constant in plan["constants"]["before"].values())
+
+
+def other_schema(found: object, read: int = SCHEMA) -> str:
+    """What is said of a file of another schema than the one that is read."""
+    return f"{repr(found)[:40]}; this program reads {read}: certify again, with --certify, into an empty folder"
 
 
 def queries_of(certificate: Mapping[str, Any]) -> Iterator[str]:
@@ -67,7 +85,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise BadStore(f"{path}: this is no manifest")
     if found.get("schema") != SCHEMA:
-        raise BadStore(f"{path}: its schema is {found.get('schema')!r}; {OTHER_SCHEMA}")
+        raise BadStore(f"{path}: its schema is {other_schema(found.get('schema'))}")
     certificates = found.get("certificates")
     if not isinstance(certificates, dict) or not all(isinstance(v, str) for v in certificates.values()):
         raise BadStore(f"{path}: it lists no certificates")
@@ -95,6 +113,7 @@ def save(
     certificates: Mapping[str, dict[str, Any]],
     queries: Mapping[str, str],
     plans: Mapping[str, dict[str, Any]] | None = None,
+    constants: Mapping[str, bytes] | None = None,
 ) -> None:
     """Put certificates into a folder, in place of those of the same names.
 
@@ -102,6 +121,7 @@ def save(
     :param queries: the texts of their questions, by hash.
     :param plans: how some of them make up the plan of a model, by name likewise.  Certificates that belonged to a plan
         of that name, and to no plan now, are removed.
+    :param constants: the elements of constants that plans name, by hash.
     :raises BadStore: if the folder holds a manifest that cannot be read, or other certificates that cannot; or if a
         name is none.
     :raises OSError: if a file cannot be written.
@@ -110,9 +130,9 @@ def save(
     for name in (*certificates, *(plans or {})):
         _check_name(folder, name)
     folder.mkdir(parents=True, exist_ok=True)
-    _no_links(folder, [OBLIGATIONS, MANIFEST, *(f"{name}.json" for name in (*certificates, *(plans or {})))])
+    _no_links(folder, [OBLIGATIONS, CONSTANTS, MANIFEST, *(f"{name}.json" for name in (*certificates, *(plans or {})))])
     with _alone(folder):
-        _save(folder, certificates, queries, plans or {})
+        _save(folder, certificates, queries, plans or {}, constants or {})
 
 
 def _save(
@@ -120,6 +140,7 @@ def _save(
     certificates: Mapping[str, dict[str, Any]],
     queries: Mapping[str, str],
     plans: Mapping[str, dict[str, Any]],
+    constants: Mapping[str, bytes],
 ) -> None:
     known: dict[str, str] = {}
     planned: dict[str, str] = {}
@@ -128,29 +149,34 @@ def _save(
         known, planned = dict(manifest["certificates"]), dict(manifest.get("plans", {}))
         _no_links(folder, [f"{name}.json" for name in (*known, *planned)])
     before = {digest for name in known for digest in _listed_by(folder, name, again=name in certificates)}
-    for name in _outdated(folder, planned, plans) & known.keys() - certificates.keys():
+    old, kept = _planned(folder, planned, plans)
+    for name in (old.certificates - kept.certificates) & known.keys() - certificates.keys():
         del known[name]
         (folder / f"{name}.json").unlink(missing_ok=True)
     needed = set(queries)
     for name in known.keys() - certificates.keys():
         needed |= _needed_by(folder, name)
-    _no_links(folder, [obligation_path(digest) for digest in needed | before])
+    stored = [obligation_path(digest) for digest in needed | before]
+    _no_links(folder, [*stored, *(constant_path(digest) for digest in constants.keys() | old.constants)])
     for digest, text in queries.items():
-        _write(folder / obligation_path(digest), text)
+        _write(folder / obligation_path(digest), text.encode("utf-8"))
+    for digest, data in constants.items():
+        _write(folder / constant_path(digest), data)
     for name, certificate in certificates.items():
-        _write(folder / f"{name}.json", write(certificate))
+        _write(folder / f"{name}.json", write(certificate).encode("utf-8"))
         known[name] = certificate["root"]
-    for digest in sorted(before - needed):
-        path = folder / obligation_path(digest)
+    gone = [obligation_path(digest) for digest in sorted(before - needed)]
+    gone += [constant_path(digest) for digest in sorted(old.constants - kept.constants - constants.keys())]
+    for path in (folder / p for p in gone):
         path.unlink(missing_ok=True)
         if path.parent.is_dir() and not any(path.parent.iterdir()):
             path.parent.rmdir()
     for name, plan in plans.items():
-        _write(folder / f"{name}.json", write(plan))
+        _write(folder / f"{name}.json", write(plan).encode("utf-8"))
         planned[name] = plan["root"]
     manifest = {"schema": SCHEMA, "certificates": dict(sorted(known.items()))}
     manifest |= {"plans": dict(sorted(planned.items()))} if planned else {}
-    _write(folder / MANIFEST, write(manifest | {"root": value_hash(manifest)}))
+    _write(folder / MANIFEST, write(manifest | {"root": value_hash(manifest)}).encode("utf-8"))
 
 
 def _no_links(folder: Path, below: Iterable[PurePosixPath | str]) -> None:
@@ -168,20 +194,30 @@ def _no_links(folder: Path, below: Iterable[PurePosixPath | str]) -> None:
             seen.add(at)
 
 
-def _outdated(folder: Path, planned: Mapping[str, str], plans: Mapping[str, dict[str, Any]]) -> set[str]:
-    """The certificates of plans that are written again."""
-    old: set[str] = set()
-    kept: set[str] = set()
+@final
+@dataclass(slots=True)
+class _Named:
+    """Certificates and constants that plans name."""
+
+    certificates: set[str] = field(default_factory=set)
+    constants: set[str] = field(default_factory=set)
+
+
+def _planned(folder: Path, planned: Mapping[str, str], plans: Mapping[str, dict[str, Any]]) -> tuple[_Named, _Named]:
+    """What the plans name that are written again, and what the others do."""
+    old, kept = _Named(), _Named()
     for name in planned:
+        named = old if name in plans else kept
         try:
-            steps = read(file_text(folder / f"{name}.json"))["steps"]
-            (old if name in plans else kept).update(step["certificate"] for step in steps)
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+            plan = read(file_text(folder / f"{name}.json"))
+            named.certificates |= {c for step in plan["steps"] if isinstance(c := step["certificate"], str)}
+            named.constants |= {d for d in constants_of(plan) if _DIGEST.fullmatch(d)}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
             raise BadStore(
                 f"{folder / name}.json: the manifest lists this plan, but it cannot be read ({problem}); remove the "
                 "folder, or write into another one"
             ) from None
-    return {n for n in old - kept if isinstance(n, str)}
+    return old, kept
 
 
 @contextmanager
@@ -228,9 +264,8 @@ def _listed_by(folder: Path, name: str, *, again: bool) -> set[str]:
         raise
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes) -> None:
     """Write a file as a whole; one that is interrupted leaves the old one."""
-    data = text.encode("utf-8")
     if path.is_file() and path.read_bytes() == data:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -248,12 +283,32 @@ def file_text(path: Path) -> str:
     :raises OSError: if it cannot be read, or is a pipe or a device, which might never end.
     :raises UnicodeDecodeError: if it is no UTF-8.
     """
-    if path.exists() and not path.is_file():
-        raise OSError(f"{path.name} is no regular file")
+    _assert_file(path)
+    if path.stat().st_size > LARGEST:
+        raise OSError(f"{path.name} is larger than {LARGEST} bytes")
     return path.read_bytes().decode("utf-8")
 
 
+def constant_bytes(folder: Path, digest: str, size: int) -> bytes | None:
+    """The elements of a constant; ``None`` if they do not lie in the folder.
+
+    :raises OSError: if they cannot be read, or are not of this size.
+    """
+    path = folder / constant_path(digest)
+    if not path.exists():
+        return None
+    _assert_file(path)
+    if path.stat().st_size != size:
+        raise OSError(f"{constant_path(digest)} has {path.stat().st_size} bytes, not {size}")
+    return path.read_bytes()
+
+
+def _assert_file(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path.name} is no regular file")
+
+
 __all__ = [
-    "MANIFEST", "OBLIGATIONS", "OTHER_SCHEMA", "SCHEMA", "BadStore", "file_text", "obligation_path", "queries_of",
-    "read_manifest", "save",
+    "CONSTANTS", "MANIFEST", "OBLIGATIONS", "SCHEMA", "BadStore", "constant_bytes", "constant_path", "constants_of",
+    "file_text", "obligation_path", "other_schema", "queries_of", "read_manifest", "save",
 ]  # fmt: skip

@@ -37,10 +37,11 @@ class Origin:
 @final
 @dataclass(slots=True)
 class Written:
-    """Certificates in the making: by name, and the texts of their questions by hash."""
+    """Certificates in the making: by name; the texts of their questions, and elements of constants, by hash."""
 
     certificates: dict[str, dict[str, Any]] = field(default_factory=dict)
     queries: dict[str, str] = field(default_factory=dict)
+    constants: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, name: str, schedule: Schedule, origin: Origin) -> None:
         """Write one certificate.

@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+import numpy as np
+
 from verified_tir import __version__
 from verified_tir.certificate.canonical import text_hash
-from verified_tir.certificate.plan_steps import array_hash
-from verified_tir.certificate.plans import sealed_plan
-from verified_tir.certificate.store import SCHEMA
+from verified_tir.certificate.plan_believed import external_function
+from verified_tir.certificate.plan_graphs import array_hash
+from verified_tir.certificate.plan_layouts import write_layout
+from verified_tir.certificate.plans import SCHEMA, sealed_plan
 from verified_tir.certificate.write import Origin, Written
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import PLAIN
+from verified_tir.graph.node_program import program_of
 from verified_tir.graph.plan import Plan
 from verified_tir.graph.relayout import Relaid
+from verified_tir.graph.text import is_written
 from verified_tir.schedule.schedule import Schedule
 
 Progress = Callable[[int, int, str], None]
@@ -45,7 +50,6 @@ def write_plan(
         **graphs,
         "constants": {"before": writer.constants(made.before), "after": writer.constants(made.graph)},
         "steps": writer.steps(),
-        "assumptions": list(made.assumptions),
     }
     return writer.written, sealed_plan(plan)
 
@@ -86,10 +90,21 @@ class _Writer:
             of, layout = next(iter(self.roles.get(v, [(v, PLAIN)]))) if graph is self.made.graph else (v, PLAIN)
             if v in self.made.packed:
                 of, layout = self.made.packed[v]
+                self._beside(of)
             found[v.name] = {
-                "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": of.name, "layout": layout,
+                "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": of.name,
+                "layout": self._layout_text(layout),
             }  # fmt: skip
         return found
+
+    def _beside(self, of: Value) -> None:
+        """The elements of a constant that is packed lie beside, unless they stand in the text."""
+        array = self.made.before.constants[of]
+        if not is_written(array):
+            self.written.constants[array_hash(array)] = np.ascontiguousarray(array).tobytes()
+
+    def _layout_text(self, layout: str) -> str:
+        return write_layout(self.made.layouts[layout])
 
     def steps(self) -> list[dict[str, Any]]:
         """In the order of the graph after; rewrites that went stand where their nodes stood before."""
@@ -106,9 +121,12 @@ class _Writer:
 
     def _node(self, n: Node, old: Node) -> dict[str, Any]:
         proof = self.made.relaid.get(n)
-        kind = "moved" if proof is not None else "external" if n in self.made.external else "same"
+        kind = "moved" if proof is not None else "same" if n.func is old.func else "external"
         values = [(v, self._layout(w, v)) for w, v in zip(n.outputs, old.outputs, strict=True)]
-        return self._step([w.name for w in n.outputs], kind, old, values, proof)
+        function = None
+        if n in self.made.external:
+            function = external_function(program_of(n)) or self.made.external[n].name
+        return self._step([w.name for w in n.outputs], kind, old, values, proof, function)
 
     def _rewrite(self, n: Node) -> dict[str, Any]:
         (of, layout) = self.roles[n.output][0]
@@ -125,16 +143,18 @@ class _Writer:
         return next(layout for of, layout in self.roles[w] if of is v)
 
     def _step(
-        self, results: list[str], kind: str, old: Node | None, values: list[tuple[Value, str]], proof: Relaid | None
-    ) -> dict[str, Any]:
+        self, results: list[str], kind: str, old: Node | None, values: list[tuple[Value, str]], proof: Relaid | None,
+        function: str | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         name = None if proof is None else self.names[proof.schedule]
         return {
             "results": results,
             "kind": kind,
             "node": [] if old is None else [v.name for v in old.outputs],
-            "values": [{"of": v.name, "layout": layout} for v, layout in values],
+            "values": [{"of": v.name, "layout": self._layout_text(layout)} for v, layout in values],
             "certificate": name,
             "root": None if name is None else self.written.certificates[name]["root"],
+            "function": function,
         }
 
 

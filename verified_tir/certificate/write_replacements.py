@@ -10,9 +10,9 @@ from typing import Any
 
 from verified_tir import __version__
 from verified_tir.certificate.canonical import text_hash
-from verified_tir.certificate.plan_steps import array_hash
-from verified_tir.certificate.plans import sealed_plan
-from verified_tir.certificate.store import SCHEMA
+from verified_tir.certificate.plan_graphs import array_hash
+from verified_tir.certificate.plan_layouts import PLAIN
+from verified_tir.certificate.plans import SCHEMA, sealed_plan
 from verified_tir.certificate.write import Origin, Written
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.fuse import Fusion
@@ -79,6 +79,7 @@ def _step(node: Sequence[str], results: Sequence[str], name: str | None, written
         "values": [],
         "certificate": name,
         "root": None if name is None else written.certificates[name]["root"],
+        "function": None,
     }
 
 
@@ -93,7 +94,6 @@ def _document(before: Graph, after: Graph, steps: list[dict[str, Any]], model: s
             **graphs,
             "constants": {"before": _constants(before), "after": _constants(after)},
             "steps": steps,
-            "assumptions": [],
         }
     )
 
@@ -101,7 +101,7 @@ def _document(before: Graph, after: Graph, steps: list[dict[str, Any]], model: s
 def _constants(graph: Graph) -> dict[str, Any]:
     return {
         v.name: {
-            "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": v.name, "layout": "",
+            "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": v.name, "layout": PLAIN,
         }
         for v, array in graph.constants.items()
     }  # fmt: skip

@@ -26,7 +26,7 @@ from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
 
 if TYPE_CHECKING:
-    from verified_tir.certificate.plan_steps import Believed
+    from verified_tir.certificate.plan_believed import Believed
     from verified_tir.certificate.questions import Progress
     from verified_tir.certificate.regenerate import Regenerated
     from verified_tir.graph.ir import Graph
@@ -85,14 +85,14 @@ def _run(options: Options) -> int:
     wanted = {which: (where, programs(where)) for which, where in given}
     with _executor(options.executor, jobs) as executor:
         checked = _checked(options, solvers, executor)
-        if not checked.certificates:
+        if not checked.certificates and not checked.plans:
             what = f"no certificate's name contains {options.only!r}" if options.only else "there are no certificates"
             raise _Mistake(f"{options.directory}: {what}")
         believed: list[Believed] = []
         others = [*_sources(wanted, checked), *_plans(options, checked, model, believed)]
         again = _regenerated(options, executor) if options.regenerate else None
     code = _exit_code(checked, others, again)
-    if code == OK and any(b.function not in options.believe for b in believed):
+    if code == OK and any(b.name not in options.believe for b in believed):
         code = BELIEVED
     if options.json:
         sys.stdout.write(as_json(checked, others, again, code, believed) + "\n")
@@ -161,7 +161,7 @@ def _model(where: str, folder: Path) -> Graph | None:
 
 def _planned_shapes(folder: Path) -> list[str]:
     """The shapes of a plan's inputs, as ``--shape`` takes them; what is wrong with the folder is said elsewhere."""
-    from verified_tir.certificate.plan_steps import read_graph
+    from verified_tir.certificate.plan_graphs import read_graph
 
     name = next(iter(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["plans"]))
     plan = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))

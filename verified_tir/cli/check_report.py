@@ -12,7 +12,7 @@ from verified_tir.certificate.questions import Checked, CheckedCertificate, Clai
 from verified_tir.logic.recheck import version
 
 if TYPE_CHECKING:
-    from verified_tir.certificate.plan_steps import Believed
+    from verified_tir.certificate.plan_believed import Believed
     from verified_tir.certificate.regenerate import Regenerated
 
 SCHEMA: Final = 1
@@ -52,11 +52,8 @@ def _lines(
         yield from (f"  {line}" for line in lines)
     yield from _plan_lines(checked, others, width, quiet=quiet)
     yield from (f"found: {f}" for f in checked.findings)
-    for plan in checked.plans:
-        for sentence in (plan.content or {}).get("assumptions", ()):
-            yield f"assumed: {plan.name}: {sentence}"
     yield from map(str, believed)
-    beside = f", but for {_count(len(believed), 'external step')} believed" if believed else ""
+    beside = f", but for {_count(len(believed), 'claim')} believed" if believed else ""
     yield _summary(checked, others, again, beside)
 
 
@@ -145,7 +142,7 @@ def as_json(
                 for p in checked.plans
             ],
             "findings": [str(f) for f in checked.findings],
-            "believed": [{"plan": b.plan, "function": b.function, "what": b.what} for b in believed],
+            "believed": [{"plan": b.plan, "name": b.name, "what": b.what} for b in believed],
             "computed_again": checked.recomputed,
             "questions": {
                 digest: {

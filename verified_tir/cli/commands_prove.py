@@ -116,7 +116,7 @@ OnlyCertificates = Annotated[str, option("-k", metavar="NAME", text="Only certif
 Before = Annotated[str, option("--before", metavar="FILE[:FUNCTION]", text="The program before must be this one.")]
 After = Annotated[str, option("--after", metavar="FILE[:FUNCTION]", text="The program after must be this one.")]
 Believe = Annotated[
-    list[str], option("--believe", metavar="NAME", text="This external function of a plan may be believed.")
+    list[str], option("--believe", metavar="NAME", text="What is printed as believed, under this name, may be.")
 ]
 
 

@@ -177,7 +177,7 @@ def _certify(options: Options, made: Plan, folder: Path, hoisted: tuple[Graph, P
     if wrong:
         raise GraphError(f"BugInThisTool: the steps of the plan are not what its certificates say: {wrong[0]}")
     try:
-        save(folder, written.certificates, written.queries, documents)
+        save(folder, written.certificates, written.queries, documents, written.constants)
     except BadStore as problem:
         raise GraphError(f"no certificate was written: {problem}") from None
 

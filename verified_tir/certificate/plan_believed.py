@@ -1,0 +1,82 @@
+"""What a plan rests on that no certificate proves, each with a name by which a person may allow it.
+
+* An external function is called, and is said to do what a node before means (``External``), or what the description of
+  an intrinsic says (the rule ``Implement``).
+* The sums of a certificate are taken in another order, which somebody has allowed.
+* A large constant is another one, packed, and neither the model nor the elements are there to see.
+
+Everything else is proved.  A theorem about operands of which something is asserted (the rule ``Axiom``) proves nothing
+within a graph, where nobody sees to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+from verified_tir.graph.ir import Node
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, StringImm
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.script import script
+from verified_tir.ir.stmt import Evaluate, Seq
+from verified_tir.ir.visit import nodes_of
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Believed:
+    """Something that nobody has proved: in which plan, the name that allows it, and a sentence."""
+
+    plan: str
+    name: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.plan}: believed, not proved: {self.name}: {self.what}"
+
+
+def external_function(func: PrimFunc) -> str | None:
+    """The name of the function outside that a program calls, if the call is all that the program does."""
+    body = func.body.stmts[0] if isinstance(func.body, Seq) and len(func.body.stmts) == 1 else func.body
+    return _called(body.value) if isinstance(body, Evaluate) else None
+
+
+def _called(e: object) -> str | None:
+    if not isinstance(e, Call) or is_pure(e.op):
+        return None
+    first = e.args[0] if e.args else None
+    return first.value if isinstance(first, StringImm) else e.op
+
+
+def called_as(func: PrimFunc) -> str:
+    """The call that is all that a program does."""
+    return next(script(n) for n in nodes_of(func.body, Call) if _called(n) is not None)
+
+
+def asserts_something(content: Mapping[str, Any]) -> bool:
+    """Whether the theorem of a certificate is about operands of which something is asserted."""
+    return any(rule["value"].startswith("(Axiom ") for rule in _rules(content))
+
+
+def implemented(content: Mapping[str, Any], after: PrimFunc) -> list[str]:
+    """The external functions that a certificate takes for what an intrinsic describes.
+
+    :param after: the program that it ends with.
+    """
+    if not any(rule["value"].startswith("(Implement ") for rule in _rules(content)):
+        return []
+    return sorted({name for n in nodes_of(after.body, Call) if (name := _called(n)) is not None})
+
+
+def _rules(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return (rule for step in content["trace"] for rule in step["rules"])
+
+
+def computes(node: Node, operands: list[str], results: list[str]) -> str:
+    """The sentence that says what an external function is to do."""
+    return f"it is called to compute {node}: {', '.join(operands)} -> {', '.join(results)}"
+
+
+__all__ = ["Believed", "asserts_something", "called_as", "computes", "external_function", "implemented"]

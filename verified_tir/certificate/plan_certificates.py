@@ -1,0 +1,91 @@
+"""What the certificate of a step says: its programs, and where it has its parameters laid out.
+
+The check derives each certificate again, and compares all that is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, final
+
+from verified_tir.derivation.codec import read_program
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.layouts import Layout, Padded, is_identity, normal
+from verified_tir.ir.func import PrimFunc
+from verified_tir.lower.index_map_text import parse_index_map
+
+_NUMBER: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:e[-+]?[0-9]{1,4})?", re.ASCII)
+_VALUE: Final = re.compile(r"T\.\w+\((.*)\)")
+_OPEN: Final = ("free", "inaccessible")
+"""What is promised of padding of which nothing is known."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A theorem that begins with ``before`` and ends with ``after``; ``layouts`` are the changes of each parameter."""
+
+    before: PrimFunc
+    after: PrimFunc
+    layouts: tuple[Sequence[Mapping[str, Any]], ...]
+
+    def layout(self, k: int, shape: Sequence[int]) -> tuple[Layout, bool]:
+        """The layout to which the changes of a parameter lead, and whether its padding holds a value at the end only.
+
+        :param shape: of the tensor as its indices say.
+        :raises GraphError: for padding that is moved by a further map, or holds what no layout says.
+        """
+        name, changes = self.before.buffers[k].name, self.layouts[k]
+        if not changes:
+            return None, False
+        index_map = parse_index_map(changes[0]["map"])
+        for earlier, change in pairwise(changes):
+            further = parse_index_map(change["map"])
+            if is_identity(further) and change["after"] == earlier["after"]:
+                continue  # it says what the padding holds, and moves nothing
+            if earlier["padding"]:
+                raise GraphError(f"the padding of {name} is moved by another layout")
+            index_map = further.compose(index_map)
+        padding = changes[-1]["padding"]
+        room = tuple(_integer(e) for e in changes[-1]["after"]["shape"])
+        held = [p for p in padding if p["promise"] not in _OPEN]
+        if not held:
+            return normal(Padded(index_map, None, room), shape), False
+        if len({p["value"] for p in padding}) > 1:
+            raise GraphError(f"the padding of {name} holds several values")
+        value = held[0]["value"]
+        found = _VALUE.fullmatch(value)
+        number = _number(value if found is None else found[1].strip('"'))
+        return normal(Padded(index_map, number, room), shape), all(p["promise"] == "owed" for p in held)
+
+
+def read_certificate(content: Mapping[str, Any]) -> Said:
+    """What a certificate says.
+
+    :raises BadText: if a program is none.
+    """
+    before, after = (read_program("\n".join(content[which]["program"])) for which in ("before", "after"))
+    layouts = tuple(parameter["layouts"] for parameter in content["relation"])
+    if not len(before.buffers) == len(after.buffers) == len(layouts):
+        raise GraphError("its programs and its relation have different numbers of parameters")
+    return Said(before, after, layouts)
+
+
+def _number(text: str) -> float | int:
+    if text in ("nan", "inf", "-inf"):
+        return float(text)
+    if _NUMBER.fullmatch(text) is None:
+        raise GraphError(f"{text[:80]!r} is no number")
+    return int(text) if text.lstrip("-").isdecimal() else float(text)
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
+        raise GraphError(f"{text[:80]!r} is no extent")
+    return int(text)
+
+
+__all__ = ["Said", "read_certificate"]
