@@ -228,9 +228,8 @@ class Encoder:
         """
         buffer, index_lane, element_lane = expr.buffer, lane, None
         if buffer.dtype.lanes > 1:
-            assert lane is not None
-            width = f.integer(buffer.dtype.lanes)
-            index_lane, element_lane = f.floordiv(lane, width), f.floormod(lane, width)
+            number, width = _number(lane, buffer.dtype.lanes), f.integer(buffer.dtype.lanes)
+            index_lane, element_lane = f.floordiv(number, width), f.floormod(number, width)
         taken: tuple[Term, ...] = ()
         if expr.predicate is not None:
             mask = self.encode(expr.predicate, index_lane)
@@ -282,7 +281,8 @@ class Encoder:
 
 def _number(lane: Term | None, lanes: int) -> Term:
     """The number of a lane; what has one lane has it at 0."""
-    assert lane is not None or lanes == 1
+    if lane is None and lanes > 1:
+        raise Unencodable("a vector has no value in the logic, but each of its lanes has")
     return f.ZERO if lane is None else lane
 
 

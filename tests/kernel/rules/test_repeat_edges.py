@@ -34,3 +34,11 @@ def test_what_appears_is_in_scope() -> None:
     q = Var.fresh("q")
     found = refused(f, repeat((1,), (0,), (NewLoop(Var.fresh("y"), const(0), q),), (), ()), "q is not in scope here")
     assert found.reason == "no theorem is about the result: variable q is not in scope here"  # type: ignore[union-attr]
+
+
+def test_a_vector_bound_around_the_source() -> None:
+    f = program("for i in range(4):\n    v: {} = A[{}]\n    B[i] = 5\nA[0] = 3".format("T.int32", 0))
+    again = repeat((1,), (0, 0, 0), (), (), (const(2),))
+    accepted(f, again)
+    f = program("for i in range(4):\n    v: {} = A[{}]\n    B[i] = 5\nA[0] = 3".format("T.int32x4", "0:4"))
+    refused(f, again, "a vector has no value in the logic, but each of its lanes has")
