@@ -49,6 +49,13 @@ def test_shapes_strides_and_offsets_are_scalar_integers(wrong: Node) -> None:
     assert replace(A, strides=(const(8), const(1))).strides
 
 
+def test_the_data_variable_of_a_buffer_is_no_number() -> None:
+    """An extent of its own shape, it was: then a map could mention it, and with it what is read there."""
+    with pytest.raises(IRError, match="the data variable of A is a pointer, not of type int32"):
+        replace(A, data=N, shape=(N,))
+    assert replace(A, data=Var.fresh("p", HANDLE), shape=(N,)).shape == (N,)
+
+
 def test_a_buffer_has_a_stride_for_each_dimension_or_none() -> None:
     for strides in ((const(1),), (const(1),) * 3):
         with pytest.raises(IRError, match=f"2 dimensions and {len(strides)} strides"):

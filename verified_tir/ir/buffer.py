@@ -35,6 +35,8 @@ class Buffer(Node, BufferSugar):
     axis_separators: tuple[int, ...]
 
     def check(self) -> None:
+        if self.data.dtype.code != "handle":  # it would be a number, too
+            raise IRError(f"the data variable of {self.name} is a pointer, not of type {self.data.type}")
         if self.strides and len(self.strides) != len(self.shape):
             raise IRError(f"{self.name} has {len(self.shape)} dimensions and {len(self.strides)} strides")
         for extent in (*self.shape, *self.strides, self.elem_offset):
