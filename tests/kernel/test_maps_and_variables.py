@@ -1,19 +1,24 @@
-"""A map's variables are told apart, and it binds none itself: else what is said of padding is said of other places."""
+"""A map's variables are told apart, and it binds none itself: else what is said of padding is said of other places.
+They are of the types of what stands for them, on which operators depend; and it makes no call."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import buffer, program, refused, steps
-from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType
-from verified_tir.ir.expr import FALSE, IfThenElse, LetExpr, Load, Ramp, Undef, Var
+from tests.kernel.programs import accepted, buffer, program, refused, steps, variable
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
+from verified_tir.ir.expr import FALSE, Call, Cast, Expr, IfThenElse, LetExpr, Load, Ramp, StringImm, Undef, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
+from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.rewrite import Edit, Rewrite
+from verified_tir.kernel.rules.stage import Stage
 
 PARAMS = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
 x, y, z, t = (Var.fresh(name) for name in "xyzt")
@@ -63,3 +68,49 @@ def test_a_map_is_one_of_integers(kind: DType) -> None:
     for padding in (ZERO, binary("lt", lanes, lanes)):
         layout = LayoutMap((x,), (x,), (y,), (y,), shape, padding)
         refused(func, Relayout(buffer(func, "A"), layout, None), "the map's padding has type")
+
+
+WIDE = 'A: T.Buffer((300,), "int32"), B: T.Buffer((300,), "int32")'
+BYTE = DType("uint", 8)
+
+
+@pytest.mark.parametrize("kind", [BYTE, INT64])
+def test_a_maps_variable_has_the_type_of_the_index(kind: DType) -> None:
+    """A cast to a variable's own type changes none of its values, but makes 44 of the index 300."""
+    func = program("for i in range(300):\n    B[i] = B[i] + A[i]", WIDE)
+    local = program("t = T.alloc_buffer((300,), 'int32')\nfor i in range(300):\n    t[i] = A[i]\nB[0] = t[1]", WIDE)
+    a, i, partial = buffer(func, "A"), variable(func, "i"), Buffer.declare("P", (300,), "int32")
+    for wanted in (INT32, kind):
+        v = Var.fresh("v", wanted)
+        layout = LayoutMap((v,), (Cast(INT32, Cast(wanted, v)),), (y,), (y,), (const(300),), FALSE)
+        for start, rule in (
+            (func, Reassociate((), partial, (i,), (v,), (Cast(wanted, v),))),
+            (func, Stage((), a, layout, "c")),
+            (func, Relayout(a, layout, None)),
+            (local, Couple((), layout)),
+        ):
+            if wanted is kind:
+                refused(start, rule, "has another type than the extent")
+            else:
+                accepted(start, rule)
+    narrow = LayoutMap((x,), (Cast(kind, x),), (y,), (y,), (const(300),), FALSE)
+    refused(func, Stage((), a, narrow, "c"), "has another type than the extent of c")
+
+
+def test_an_index_has_the_type_of_the_maps_variable() -> None:
+    func = program("for i in range(4):\n    B[i] = A[i]\nB[0] = A[T.int64(1)]", PARAMS)
+    a, layout = buffer(func, "A"), LayoutMap((x,), (Cast(INT32, x),), (y,), (y,), (const(4),), FALSE)
+    accepted(func, Stage((0,), a, layout, "c"))
+    refused(func, Stage((1,), a, layout, "c"), "an index has another type than the map's variable")
+
+
+def test_a_map_makes_no_call() -> None:
+    """That it would be made is not seen where nothing is read through the map."""
+    func, call = program("B[0] = 1", PARAMS), Call(INT32, "call_extern", (StringImm("f"),))
+
+    def stage(inverse: Expr, padding: Expr) -> Stage:
+        return Stage((), buffer(func, "A"), LayoutMap((x,), (x,), (y,), (inverse,), (const(1),), padding), "c")
+
+    accepted(func, stage(y, FALSE))
+    for wrong in (stage(binary("mul", call, ZERO), FALSE), stage(y, binary("eq", call, ZERO))):
+        refused(func, wrong, "the map makes an opaque call")

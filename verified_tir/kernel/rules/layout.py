@@ -42,8 +42,8 @@ class LayoutMap:
         :raises IRError: if not.
         """
         for b, indices in ((old, self.inputs), (new, self.outputs), (new, self.inverse_inputs), (old, self.inverse)):
-            if ir.Load(b, indices).dtype is not b.dtype:
-                raise Misfit("an index of the map has lanes")
+            if [i.dtype for i in ir.Load(b, indices).indices] != [n.dtype for n in b.shape]:
+                raise Misfit(f"an index of the map has another type than the extent of {b.name}")
         if self.padding.dtype is not ir.BOOL:
             raise Misfit(f"the map's padding has type {self.padding.dtype}; a bool is wanted")
         if any(len({*variables}) < len(variables) for variables in (self.inputs, self.inverse_inputs)):
@@ -55,6 +55,8 @@ class LayoutMap:
                                  (self.shape, ())):  # fmt: skip
             if any(map(ir.bound_vars, exprs)):  # it could capture what is put in for an index, when maps are composed
                 raise Misfit("the map binds a variable")
+            if opaque_calls(*exprs):  # a copy of what nobody touches would make it
+                raise Misfit("the map makes an opaque call")
             for v in (
                 v for e in exprs for v in ir.nodes_of(e, ir.Var)
             ):  # a load mentions the pointer of its buffer, too
@@ -94,6 +96,8 @@ class LayoutMap:
 
         :raises IRError: if lanes would run over no index or over another one, or φ does more than arithmetic.
         """
+        if [i.dtype.scalar for i in indices] != [v.dtype for v in self.inputs]:  # an operator depends on its operands'
+            raise ir.IRError("an index has another type than the map's variable that it stands for")
         mapping: dict[ir.Node, ir.Expr] = dict(zip(self.inputs, indices, strict=True))
         lanes = indices[-1].dtype.lanes if indices else 1
         if lanes == 1:

@@ -84,6 +84,8 @@ class Reassociate:
             raise Misfit(f"{new.name} must have the type of {old.name}, no strides and no offset")
         if len(self.inputs) not in (0, len(new.shape)):
             raise Misfit(f"{new.name} has {len(new.shape)} dimensions")
+        if any(v.dtype is not n.dtype for v, n in zip(self.inputs, new.shape, strict=False)):
+            raise Misfit(f"an index of {new.name} has another type than the extent")
         if old.data in read_blocks(*self.index, *element):
             raise Misfit(f"where a term goes may not depend on {old.name}")
         if found.start.several_types(old.data):
