@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, final, get_args
 
 from verified_tir.ir.calls import check_call, is_pure, result_type
 from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType, PointerType
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import IRError, Node, lives
 
 if TYPE_CHECKING:
     from verified_tir.ir.buffer import Buffer
@@ -64,8 +64,10 @@ class Var(Expr):
 
     @staticmethod
     def fresh(name: str, type: DType | PointerType = INT32) -> Var:
-        """A variable equal to no other."""
-        return Var(name, type, next(_uids))
+        """A variable equal to no other, also where somebody has given one a number that was still to come."""
+        while lives(Var, name, type, uid := next(_uids)):
+            pass
+        return Var(name, type, uid)
 
     def typed(self) -> DType:
         return HANDLE if isinstance(self.type, PointerType) else self.type

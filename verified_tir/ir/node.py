@@ -37,6 +37,11 @@ def _key(value: object) -> object:
     return (bool, value) if kind is bool else object()
 
 
+def lives(kind: type, *values: object) -> bool:
+    """Whether a node of this class and of these values is there."""
+    return (kind, *map(_key, values)) in _TABLE
+
+
 _sealed: list[bool] = []
 
 

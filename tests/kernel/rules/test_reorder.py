@@ -22,6 +22,7 @@ from tests.kernel.programs import (
     take,
     variable,
 )
+from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import TRUE, Binary, Expr, Not, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
@@ -288,6 +289,9 @@ def test_a_statement_that_becomes_another_one_binds_no_new_variable() -> None:
     i, k, v = (variable(f, name) for name in "ikv")
     leaves: tuple[tuple[Path, int], ...] = (((0, 0), 1), ((1, 0), 1))
     refused(f, whole(loop(v, 3, hole(0)), link(0, 0, (v,), (i,)), link(1, 0, (v,), (k,)), leaves=leaves), "differ")
+    to_come = Var("v", INT32, Var.fresh("v").uid + 1)  # the next variable of that name would have been this one
+    rule = whole(loop(to_come, 3, hole(0)), link(0, 0, (to_come,), (i,)), link(1, 0, (to_come,), (k,)), leaves=leaves)
+    refused(f, rule, "differ")
     same = program(loops.format("w + i") + "        A[v + k] = 7")
     i, k = variable(same, "i"), variable(same, "k")
     accepted(same, whole(loop(p, 3, hole(0)), link(0, 0, (p,), (i,)), link(1, 0, (p,), (k,)), leaves=leaves))
