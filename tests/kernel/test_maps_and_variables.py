@@ -3,6 +3,8 @@ They are of the types of what stands for them, on which operators depend; and it
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.kernel.programs import accepted, buffer, program, refused, steps, variable
@@ -102,6 +104,7 @@ def test_an_index_has_the_type_of_the_maps_variable() -> None:
     a, layout = buffer(func, "A"), LayoutMap((x,), (Cast(INT32, x),), (y,), (y,), (const(4),), FALSE)
     accepted(func, Stage((0,), a, layout, "c"))
     refused(func, Stage((1,), a, layout, "c"), "an index has another type than the map's variable")
+    accepted(func, Stage((1,), a, replace(layout, outputs=(x,)), "c"))  # nothing is computed of it
 
 
 def test_a_map_makes_no_call() -> None:

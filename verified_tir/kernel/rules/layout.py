@@ -96,8 +96,9 @@ class LayoutMap:
 
         :raises IRError: if lanes would run over no index or over another one, or φ does more than arithmetic.
         """
-        if [i.dtype.scalar for i in indices] != [v.dtype for v in self.inputs]:  # an operator depends on its operands'
-            raise ir.IRError("an index has another type than the map's variable that it stands for")
+        for v, i in zip(self.inputs, indices, strict=True):  # what an operator gives depends on its operands' types
+            if i.dtype.scalar is not v.dtype and any(v in ir.nodes_of(e, ir.Var) for e in self.outputs if e is not v):
+                raise ir.IRError("an index has another type than the map's variable that it stands for")
         mapping: dict[ir.Node, ir.Expr] = dict(zip(self.inputs, indices, strict=True))
         lanes = indices[-1].dtype.lanes if indices else 1
         if lanes == 1:
