@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from tests.kernel.programs import accepted, body_of, buffer, licensed_for, program, refused, steps, variable
+from tests.kernel.programs import (
+    accepted,
+    body_of,
+    buffer,
+    licensed_for,
+    load,
+    program,
+    refused,
+    steps,
+    store,
+    variable,
+)
 from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, SHAPED, VIEWED, call, halves, lemma, reversed_loop
 from tests.kernel.rules.test_call_implement import RAW
 from verified_tir.ir.buffer import Buffer
@@ -19,6 +31,7 @@ from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.theorem import Refines
+from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.recipes import of_kind
 
 FULL = LARGEST[32]
@@ -251,3 +264,19 @@ def test_an_implementation_takes_what_it_is_given() -> None:
     (n,) = scalars_of(scalar)
     (step,) = steps(f, Implement((), described, scalar, given, ((n, const(4)),))).derivation
     assert not [d for d in step.obligations if "strides" in d.obligation.claim]
+
+
+def test_a_function_sees_no_view_that_it_does_not_declare() -> None:
+    """V is the function's X to the lemma; the caller has a V, too, which starts elsewhere than what is passed for X."""
+    f = program("Y[0] = X[0]", 'X: T.Buffer((4,), "int32"), Y: T.Buffer((4,), "int32")')
+    x, y = f.buffers
+    view = replace(x, name="V")
+    open_ = steps(f.with_body(store(y, load(view, 0), 0)), rewritten((), (0,), load(x, 0)))
+    g = program("B[0] = 1", 'W: T.Buffer((8,), "int32"), B: T.Buffer((4,), "int32")')
+    w, b = g.buffers
+    part, own = (replace(x, name=name, data=w.data, elem_offset=const(k)) for name, k in (("part", 4), ("V", 0)))
+    declared = g.with_body(DeclBuffer(part, DeclBuffer(own, store(b, load(own, 0), 0))))
+    refused(declared, Refine((0, 0), open_, Arguments((part, b))), "f is no program: buffer V is not declared here")
+    closed = steps(f, rewritten((), (0,), load(x, 0)))
+    there = g.with_body(DeclBuffer(part, store(b, load(part, 0), 0)))
+    accepted(there, Refine((0,), closed, Arguments((part, b))))

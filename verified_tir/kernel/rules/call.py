@@ -111,6 +111,8 @@ def _called(
     """
     for (func, *_), arguments in calls:
         arguments.check(func)
+        if (ill_formed := ir.problem(func)) is not None:  # a view that it does not declare might be one of the caller's
+            raise Misfit(f"{func.name} is no program: {ill_formed}")
     (described, *others), passed = calls[0]
     for g in (described, *others):
         if may_not_pass(g.body):
