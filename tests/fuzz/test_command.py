@@ -174,7 +174,7 @@ def test_a_file_that_is_no_state_is_a_mistake(capsys: pytest.CaptureFixture[str]
 def test_targets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(Options(list_targets=True, json=True)) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["name"] for row in rows] == ["kernel", "codegen", "validator", "parser", "simplify", "tvm"]
+    assert [row["name"] for row in rows] == ["kernel", "codegen", "validator", "parser", "simplify", "onnx", "tvm"]
     assert all(row["summary"] for row in rows) and rows[0]["runs_here"]
 
 

@@ -435,3 +435,23 @@ def test_where_nothing_is_put_all_stays(op: str) -> None:
     shape = (0, 1) if op == "ScatterND" else (0,)
     (y,) = computed(op, f4(1, 2), np.zeros(shape, np.int64), np.zeros(0, np.float32))
     np.testing.assert_array_equal(y, f4(1, 2))
+
+
+@pytest.mark.parametrize("known", [[], [0]])
+def test_all_channels_are_normalized_also_of_a_constant(known: list[int]) -> None:
+    """ONNX's evaluator normalizes as many channels as there are batches."""
+    (y,) = computed("LRN", np.ones((1, 3, 1, 1), np.float32), known=known, size=1, alpha=1.0, beta=1.0)
+    np.testing.assert_array_equal(y, np.full((1, 3, 1, 1), 0.5))
+
+
+def test_nan_in_an_average_of_constants_is_nan() -> None:
+    (y,) = computed("AveragePool", f4(nan, 1, 2, 4).reshape(1, 1, 4), known=[0], kernel_shape=[2], strides=[2])
+    np.testing.assert_array_equal(y, f4(nan, 3).reshape(1, 1, 2))
+
+
+def test_graphs_in_a_definition_know_the_operands_and_refuse_with_the_node() -> None:
+    """AffineGrid is defined by other operators, some in branches, which mention its second operand."""
+    theta = np.ones((2, 2, 3), np.float32)
+    refused = r"node the_node/If/Expand \(Expand\): its shape is computed by the model, and must be a constant here"
+    with pytest.raises(GraphError, match=refused):
+        from_onnx(node("AffineGrid", theta, ints(2, 1, 2, 2), opset=20)[0])

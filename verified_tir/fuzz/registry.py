@@ -15,11 +15,18 @@ from verified_tir.fuzz.target import Target
 
 TARGETS: Final[dict[str, str]] = {
     name: f"verified_tir.fuzz.targets.{name}:TARGET"
-    for name in ("kernel", "codegen", "validator", "parser", "simplify", "tvm")
+    for name in ("kernel", "codegen", "validator", "parser", "simplify", "onnx", "tvm")
 }
 """Where each target is, by name, in the order in which they are listed."""
 
-_EXTRAS: Final = {"tvm": "tvm", "hypothesis": "testing", "cvc5": "cvc5", "redis": "redis"}
+_EXTRAS: Final = {
+    "tvm": "tvm",
+    "hypothesis": "testing",
+    "cvc5": "cvc5",
+    "redis": "redis",
+    "onnx": "onnx",
+    "onnxruntime": "onnxruntime",
+}
 """The extra of ``verified_tir`` that brings a module."""
 
 

@@ -11,6 +11,7 @@ What is drawn, from the small to the large:
     arguments                       arrays and numbers for a function
     steps, plans, schedules, seeds  calls of primitives, and programs to try them on
     near_misses                     pairs of programs that differ in a place or two
+    onnx_models                     ONNX models of random nodes, and what they are run on
     syntactic_functions, …          programs that need not mean anything, for printers and parsers
 
 What is asserted begins with ``assert_`` and raises ``AssertionError`` with what differs: ``assert_refines`` runs a
@@ -60,6 +61,9 @@ if TYPE_CHECKING:
     from verified_tir.testing.index_values import assert_index_map_right, assert_simplifies_alike
     from verified_tir.testing.llvm_verdicts import assert_llvm_verdict_holds
     from verified_tir.testing.lowered import assert_lowers_alike
+    from verified_tir.testing.onnx_agreement import assert_onnx_agrees
+    from verified_tir.testing.onnx_case import OnnxModel, OnnxNode, small_of
+    from verified_tir.testing.onnx_random import onnx_models
     from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
     from verified_tir.testing.scheduling import Draft, Plan, Step, plans, schedules, seeds, steps
     from verified_tir.testing.second_opinions import assert_validator_agrees
@@ -67,6 +71,8 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Draft": "scheduling",
+    "OnnxModel": "onnx_case",
+    "OnnxNode": "onnx_case",
     "Plan": "scheduling",
     "Step": "scheduling",
     "assert_certificate_rechecks": "assertions",
@@ -76,16 +82,19 @@ _WHERE = {
     "assert_index_map_round_trip": "roundtrip",
     "assert_llvm_verdict_holds": "llvm_verdicts",
     "assert_lowers_alike": "lowered",
+    "assert_onnx_agrees": "onnx_agreement",
     "assert_read_or_refused": "roundtrip",
     "assert_refines": "assertions",
     "assert_round_trip": "roundtrip",
     "assert_rules_refine": "assertions",
     "assert_validator_agrees": "second_opinions",
     "assert_verdict_holds": "verdicts",
+    "onnx_models": "onnx_random",
     "plans": "scheduling",
     "refusals_are_right": "assertions",
     "schedules": "scheduling",
     "seeds": "scheduling",
+    "small_of": "onnx_case",
     "steps": "scheduling",
     "assert_decided_rightly": "formulas",
     "assert_simplifies_alike": "index_values",
@@ -101,6 +110,8 @@ __all__ = [
     "Draft",
     "Feature",
     "MapKind",
+    "OnnxModel",
+    "OnnxNode",
     "Plan",
     "Scope",
     "Step",
@@ -116,6 +127,7 @@ __all__ = [
     "assert_index_map_round_trip",
     "assert_llvm_verdict_holds",
     "assert_lowers_alike",
+    "assert_onnx_agrees",
     "assert_read_or_refused",
     "assert_refines",
     "assert_round_trip",
@@ -134,12 +146,14 @@ __all__ = [
     "near_miss",
     "near_misses",
     "numbers",
+    "onnx_models",
     "plans",
     "prim_funcs",
     "refusals_are_right",
     "scalars",
     "schedules",
     "seeds",
+    "small_of",
     "steps",
     "syntactic_functions",
     "syntactic_modules",

@@ -55,7 +55,7 @@ def _branch(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     graph = graphs["then_branch" if found.item() else "else_branch"]
     if len(graph.output) != len(node.output):
         raise GraphError(f"its branch has {len(graph.output)} results for {len(node.output)}")
-    results = inlined(reader, graph, {})
+    results = inlined(reader, node, graph, {})
     for name, result in zip(node.output, results, strict=True):
         _same(reader, name, result)
 
@@ -76,7 +76,7 @@ def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
         place = _constant(reader, "iteration", np.asarray(k, np.int64))
         condition = _constant(reader, "condition", np.asarray(True))
         given = [i.name for i in body.input]
-        last, *results = inlined(reader, body, dict(zip(given, (place, condition, *carried), strict=True)))
+        last, *results = inlined(reader, node, body, dict(zip(given, (place, condition, *carried), strict=True)))
         known = reader.arrays.get(last)
         if known is None:
             raise GraphError("whether it goes on is computed by the model; that must be a constant here")
@@ -115,7 +115,7 @@ def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
         parts = [_taken(reader, v, a, length - 1 - t if b else t)
                  for v, a, b in zip(inputs, axes, backwards, strict=True)]  # fmt: skip
         given = dict(zip([i.name for i in body.input], (*states, *parts), strict=True))
-        results = inlined(reader, body, given)
+        results = inlined(reader, node, body, given)
         states = results[: len(states)]
         for every, one in zip(scanned, results[len(states) :], strict=True):
             every.append(one)
@@ -138,8 +138,8 @@ def used_names(graph: Any) -> set[str]:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-def inlined(reader: Reader, graph: Any, given: Mapping[str, str]) -> list[str]:
-    """Take the nodes of an inner graph, with names of their own, and give those of its results.
+def inlined(reader: Reader, node: Any, graph: Any, given: Mapping[str, str]) -> list[str]:
+    """Take the nodes of a node's inner graph, with names of their own, and give those of its results.
 
     :param given: the names outside of the graph's inputs; other names that it does not compute are those outside, too.
     """
@@ -153,7 +153,8 @@ def inlined(reader: Reader, graph: Any, given: Mapping[str, str]) -> list[str]:
     for inner in graph.node:
         made = onnx.NodeProto()
         made.CopyFrom(inner)
-        _rename(made, lambda n: names.get(n, n))
+        made.name = f"{node.name or node.op_type}/{inner.name or inner.op_type}"
+        rename(made, lambda n: names.get(n, n))
         for k, n in enumerate(inner.output):
             if n:
                 names[n] = f"{prefix}{n}"
@@ -164,7 +165,7 @@ def inlined(reader: Reader, graph: Any, given: Mapping[str, str]) -> list[str]:
     return [names.get(o.name, o.name) for o in graph.output]
 
 
-def _rename(node: Any, name: Callable[[str], str]) -> None:
+def rename(node: Any, name: Callable[[str], str]) -> None:
     """Give a node's operands other names, also where graphs inside of it mention them."""
     for k, n in enumerate(node.input):
         node.input[k] = name(n) if n else n
@@ -177,7 +178,7 @@ def _rename(node: Any, name: Callable[[str], str]) -> None:
                 return n if n in own else name(n)
 
             for inner in graph.node:
-                _rename(inner, outside)
+                rename(inner, outside)
             for o in graph.output:
                 o.name = outside(o.name)
 
@@ -230,4 +231,4 @@ def _axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-__all__ = ["CONTROL", "expanded", "used_names"]
+__all__ = ["CONTROL", "expanded", "rename", "used_names"]

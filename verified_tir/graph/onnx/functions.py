@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from verified_tir.graph.onnx.control import rename
+
 
 def definition(node: Any, opset: int, types: Mapping[str, Any], prefix: str) -> list[Any] | None:
     """The nodes that do what a node does, with values of the same names outside and new names inside; ``None`` if its
@@ -59,8 +61,7 @@ def _instance(node: Any, body: Any, schema: Any, prefix: str) -> list[Any]:
     for inner in body.node:
         made = onnx.NodeProto()
         made.CopyFrom(inner)
-        del made.input[:], made.output[:], made.attribute[:]
-        made.input.extend(renamed(n) for n in inner.input)
+        del made.output[:], made.attribute[:]
         made.output.extend(renamed(n) for n in inner.output)
         made.name = f"{node.name or node.op_type}/{inner.name or inner.op_type}"
         for a in inner.attribute:
@@ -70,6 +71,7 @@ def _instance(node: Any, body: Any, schema: Any, prefix: str) -> list[Any]:
                 kept.CopyFrom(source)
                 kept.name = a.name
                 kept.ref_attr_name = ""
+        rename(made, renamed)  # operands, and names from outside in the graphs of its attributes
         found.append(made)
     return found
 
