@@ -16,7 +16,7 @@ import keyword
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias, final
+from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,9 @@ from verified_tir.ir.node import IRError
 
 Array: TypeAlias = npt.NDArray[Any]
 
+LARGEST: Final = 2**31 - 1
+"""The largest extent: indices are int32."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class TensorType:
         for e in self.dims:
             if isinstance(e, int) and e < 0:
                 raise GraphError(f"a shape holds numbers that are not negative, not {e!r}")
+            if isinstance(e, int) and e > LARGEST:
+                raise GraphError(f"a dimension has at most {LARGEST} elements here, not {e}")
 
     def __str__(self) -> str:
         return f'R.Tensor({shape_text(self.dims)}, "{self.dtype}")'

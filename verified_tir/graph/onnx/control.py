@@ -6,7 +6,7 @@ conditions are constants, a ``Scan`` as often as its inputs are long.  What else
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -32,6 +32,9 @@ class Reader(Protocol):
     def tensor(self, t: Any) -> Array:
         """The elements of a tensor."""
 
+    def type(self, name: str, where: Any) -> Any:
+        """The type of a value or constant, as ONNX writes it."""
+
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a value or constant."""
 
@@ -50,11 +53,17 @@ def expanded(reader: Reader, node: Any) -> None:
 
 def _branch(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     found = reader.arrays.get(node.input[0])
-    if found is None or found.size != 1:
+    if found is None:
         raise GraphError("which branch runs is computed by the model; its condition must be a constant here")
+    if found.size != 1 or found.dtype != bool:
+        raise GraphError(f"its condition is one bool, not {found.dtype}{list(found.shape)}")
+    for name, graph in graphs.items():
+        if len(graph.output) != len(node.output) or graph.input:
+            raise GraphError(
+                f"its {name} has {len(graph.output)} results and {len(graph.input)} inputs; it has "
+                f"{len(node.output)} results and no inputs"
+            )
     graph = graphs["then_branch" if found.item() else "else_branch"]
-    if len(graph.output) != len(node.output):
-        raise GraphError(f"its branch has {len(graph.output)} results for {len(node.output)}")
     results = inlined(reader, node, graph, {})
     for name, result in zip(node.output, results, strict=True):
         _same(reader, name, result)
@@ -65,7 +74,11 @@ def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     count, go_on = (reader.arrays.get(n) if n else None for n in (*node.input[:2], "")[:2])
     if (node.input[0] and count is None) or (len(node.input) > 1 and node.input[1] and go_on is None):
         raise GraphError("how often it runs is computed by the model; that must be a constant here")
+    for what, array, dtype in (("trip count", count, np.int64), ("condition", go_on, np.bool_)):
+        if array is not None and (array.size != 1 or array.dtype != dtype):
+            raise GraphError(f"its {what} is one {np.dtype(dtype)}, not {array.dtype}{list(array.shape)}")
     carried = list(node.input[2:])
+    _none_missing(carried)
     if len(body.input) != 2 + len(carried) or len(body.output) != len(node.output) + 1:
         raise GraphError("its body does not have the inputs and results that it is given")
     scanned: list[list[str]] = [[] for _ in node.output[len(carried) :]]
@@ -80,6 +93,8 @@ def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
         known = reader.arrays.get(last)
         if known is None:
             raise GraphError("whether it goes on is computed by the model; that must be a constant here")
+        if known.size != 1 or known.dtype != bool:
+            raise GraphError(f"whether it goes on is one bool, not {known.dtype}{list(known.shape)}")
         carried, runs, k = results[: len(carried)], bool(known.item()), k + 1
         for every, one in zip(scanned, results[len(carried) :], strict=True):
             every.append(one)
@@ -93,7 +108,10 @@ def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     body, attributes = graphs["body"], {a.name: a for a in node.attribute}
     if len(body.input) != len(node.input) or len(body.output) != len(node.output):
         raise GraphError("its body does not have the inputs and results that it is given (nor those of opset 8)")
+    _none_missing(node.input)
     n = attributes["num_scan_inputs"].i
+    if not 1 <= n <= len(node.input):
+        raise GraphError(f"num_scan_inputs is 1 to {len(node.input)}, not {n}")
     states, inputs = list(node.input[: len(node.input) - n]), list(node.input[len(node.input) - n :])
     outputs = len(node.output) - len(states)
 
@@ -116,6 +134,11 @@ def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
                  for v, a, b in zip(inputs, axes, backwards, strict=True)]  # fmt: skip
         given = dict(zip([i.name for i in body.input], (*states, *parts), strict=True))
         results = inlined(reader, node, body, given)
+        for before, after in zip(states, results, strict=False):
+            if reader.shape(before) != reader.shape(after):
+                raise GraphError(
+                    f"a state has shape {list(reader.shape(before))}, and then {list(reader.shape(after))}"
+                )
         states = results[: len(states)]
         for every, one in zip(scanned, results[len(states) :], strict=True):
             every.append(one)
@@ -135,6 +158,12 @@ def used_names(graph: Any) -> set[str]:
     return found
 
 
+def _none_missing(names: Iterable[str]) -> None:
+    for k, n in enumerate(names):
+        if not n:
+            raise GraphError(f"what it begins with is missing at place {k}")
+
+
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
@@ -147,10 +176,22 @@ def inlined(reader: Reader, node: Any, graph: Any, given: Mapping[str, str]) -> 
 
     prefix = reader.fresh(graph.name or "inner")
     names = dict(given)
+    later = {n for inner in graph.node for n in inner.output if n}
+    own = [i.name for i in (*graph.input, *graph.initializer)] + [n for x in graph.node for n in x.output if n]
+    if len(set(own)) != len(own):
+        raise GraphError(
+            f"in its graph {graph.name}, {next(n for n in own if own.count(n) > 1)} is more than one value"
+        )
+    for i in graph.input:
+        _check_type(reader, graph, i, given[i.name])
     for t in graph.initializer:
         names[t.name] = f"{prefix}{t.name}"
         reader.arrays[names[t.name]] = reader.tensor(t)
     for inner in graph.node:
+        early = next((n for n in free_names(inner) if n in later), None)
+        if early is not None:
+            raise GraphError(f"in its graph {graph.name}, {early} is used before it is computed")
+        later.difference_update(inner.output)
         made = onnx.NodeProto()
         made.CopyFrom(inner)
         made.name = f"{node.name or node.op_type}/{inner.name or inner.op_type}"
@@ -162,7 +203,32 @@ def inlined(reader: Reader, node: Any, graph: Any, given: Mapping[str, str]) -> 
         reader.used.update(made.input)
         reader.used.update(names.get(o.name, o.name) for o in graph.output)
         reader.node(made)
+    for o in graph.output:
+        _check_type(reader, graph, o, names.get(o.name, o.name))
     return [names.get(o.name, o.name) for o in graph.output]
+
+
+def _check_type(reader: Reader, graph: Any, declared: Any, name: str) -> None:
+    """:raises GraphError: if what an inner graph says of its input or result is not what that is."""
+    from onnx import TensorProto
+
+    wanted, found = declared.type.tensor_type.elem_type, reader.type(name, None).tensor_type.elem_type
+    if wanted not in (0, found):
+        a, b = (
+            TensorProto.DataType.Name(t).lower() if t in TensorProto.DataType.values() else t for t in (wanted, found)
+        )
+        raise GraphError(f"in its graph {graph.name}, {declared.name} is {a}, and what it stands for is {b}")
+
+
+def free_names(node: Any) -> list[str]:
+    """The names that a node takes from outside: its operands, and what graphs in it mention and do not compute."""
+    found = [n for n in node.input if n]
+    for a in node.attribute:
+        for graph in ([a.g] if a.HasField("g") else []) + list(a.graphs):
+            own = {i.name for i in (*graph.input, *graph.initializer)} | {n for x in graph.node for n in x.output}
+            mentioned = [n for inner in graph.node for n in free_names(inner)] + [o.name for o in graph.output]
+            found += [n for n in mentioned if n not in own]
+    return found
 
 
 def rename(node: Any, name: Callable[[str], str]) -> None:
@@ -231,4 +297,4 @@ def _axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-__all__ = ["CONTROL", "expanded", "rename", "used_names"]
+__all__ = ["CONTROL", "expanded", "free_names", "rename", "used_names"]

@@ -1,15 +1,19 @@
-"""Operators that ONNX defines by other operators: the nodes of their definitions take their place.
+"""Operators that are defined by other operators: the nodes of their definitions take their place.
 
-The definitions are those of the package ``onnx``; there is no other here for these operators.  Some depend on the
-attributes and types of a node.
+The definitions are those of the package ``onnx``, of which some depend on the attributes and types of a node (there is
+no other here for these operators), or functions of the model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.onnx.control import rename
+
+Key: TypeAlias = "tuple[str, str, str]"
+"""Domain, name and overload of a function."""
 
 
 def definition(node: Any, opset: int, types: Mapping[str, Any], prefix: str) -> list[Any] | None:
@@ -34,7 +38,10 @@ def definition(node: Any, opset: int, types: Mapping[str, Any], prefix: str) -> 
             max(dependent), node.SerializeToString(), operands
         )
         body = _parsed(onnx.FunctionProto(), text) if text else None
-    return None if body is None else _instance(node, body, schema, prefix)
+    if body is None:
+        return None
+    defaults = {n: a.default_value for n, a in schema.attributes.items() if a.default_value.name}
+    return _instance(node, body, defaults | {a.name: a for a in body.attribute_proto}, prefix)
 
 
 def _parsed(made: Any, text: Any) -> Any:
@@ -44,15 +51,68 @@ def _parsed(made: Any, text: Any) -> Any:
     return made
 
 
-def _instance(node: Any, body: Any, schema: Any, prefix: str) -> list[Any]:
+def local_functions(model: Any) -> dict[Key, Any]:
+    """The functions of a model (``onnx.FunctionProto``).
+
+    :raises GraphError: if it is not clear which of two is meant.
+    """
+    from onnx import defs
+
+    found: dict[Key, Any] = {}
+    for f in model.functions:
+        key = "" if f.domain == "ai.onnx" else f.domain, f.name, f.overload
+        if key in found:
+            raise GraphError(f"there are two functions {f.name} in the domain {f.domain}")
+        if not key[0] and defs.has(f.name):
+            raise GraphError(f"the function {f.name} is named like an operator of ONNX; which is meant is not defined")
+        found[key] = f
+    return found
+
+
+def key_of(node: Any) -> Key:
+    """By what a node says which function it calls."""
+    return "" if node.domain == "ai.onnx" else node.domain, node.op_type, node.overload
+
+
+def called(node: Any, body: Any, opset: int, prefix: str) -> list[Any]:
+    """The nodes of a function of the model that a node calls.
+
+    :param opset: that of the model.
+    :raises GraphError: if the node does not have the operands, results and attributes that the function has.
+    """
+    for what, here, there in (("operands", node.input, body.input), ("results", node.output, body.output)):
+        if len(here) > len(there):
+            raise GraphError(f"it has {len(here)} {what}; the function has {len(there)}")
+        if len(set(there)) != len(there):
+            raise GraphError(f"the {what} of the function have one name twice")
+    defaults = {a.name: a for a in body.attribute_proto}
+    given = [a.name for a in node.attribute]
+    for name in given:
+        if name not in body.attribute and name not in defaults:
+            raise GraphError(f"the function has no attribute {name}")
+        if given.count(name) > 1:
+            raise GraphError(f"the attribute {name} stands twice")
+    for name in body.attribute:
+        if name not in given:
+            raise GraphError(f"the attribute {name} is missing")
+    for i in body.opset_import:
+        if i.domain in ("", "ai.onnx") and i.version != opset:
+            raise GraphError(f"the function is of opset {i.version}, and the model of {opset}; one opset is known here")
+    computed = {n for inner in body.node for n in inner.output} | {*body.input}
+    for n in body.output:
+        if n not in computed:
+            raise GraphError(f"the result {n} of the function is computed nowhere")
+    return _instance(node, body, defaults, prefix)
+
+
+def _instance(node: Any, body: Any, defaults: Mapping[str, Any], prefix: str) -> list[Any]:
     """The nodes of a definition with the node's operands, results and attributes."""
     import onnx
 
     names = dict.fromkeys(body.input, "") | dict(zip(body.input, node.input, strict=False))
-    names |= {k: v for k, v in zip(body.output, node.output, strict=False) if v}
-    given = {a.name: a for a in node.attribute}
-    defaults = {a.name: a for a in body.attribute_proto}
-    defaults |= {n: a.default_value for n, a in schema.attributes.items() if a.default_value.name}
+    passed = [(k, v) for k, v in zip(body.output, node.output, strict=False) if v and k in names]
+    names |= {k: v for k, v in zip(body.output, node.output, strict=False) if v and k not in names}
+    attributes = {**defaults, **{a.name: a for a in node.attribute}}
 
     def renamed(name: str) -> str:
         return names.setdefault(name, f"{prefix}{name}") if name else ""
@@ -61,19 +121,30 @@ def _instance(node: Any, body: Any, schema: Any, prefix: str) -> list[Any]:
     for inner in body.node:
         made = onnx.NodeProto()
         made.CopyFrom(inner)
-        del made.output[:], made.attribute[:]
-        made.output.extend(renamed(n) for n in inner.output)
+        _fill(made, attributes)
+        rename(made, renamed)
+        for k, n in enumerate(inner.output):
+            made.output[k] = renamed(n)
         made.name = f"{node.name or node.op_type}/{inner.name or inner.op_type}"
-        for a in inner.attribute:
-            source = (given.get(a.ref_attr_name) or defaults.get(a.ref_attr_name)) if a.ref_attr_name else a
-            if source is not None:
-                kept = made.attribute.add()
-                kept.CopyFrom(source)
-                kept.name = a.name
-                kept.ref_attr_name = ""
-        rename(made, renamed)  # operands, and names from outside in the graphs of its attributes
         found.append(made)
+    found += [onnx.helper.make_node("Identity", [names[k]], [v], name=node.name) for k, v in passed]
     return found
 
 
-__all__ = ["definition"]
+def _fill(node: Any, attributes: Mapping[str, Any]) -> None:
+    """Put attributes in the place of references to them, also in graphs in a node; those that are not given go."""
+    every = list(node.attribute)
+    del node.attribute[:]
+    for a in every:
+        source = attributes.get(a.ref_attr_name) if a.ref_attr_name else a
+        if source is None:
+            continue
+        kept = node.attribute.add()
+        kept.CopyFrom(source)
+        kept.name, kept.ref_attr_name = a.name, ""
+        for graph in ([kept.g] if kept.HasField("g") else []) + list(kept.graphs):
+            for inner in graph.node:
+                _fill(inner, attributes)
+
+
+__all__ = ["called", "definition", "key_of", "local_functions"]

@@ -19,11 +19,17 @@ from verified_tir.graph.constants import constants_folded
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
-from verified_tir.graph.onnx.control import CONTROL, expanded, used_names
+from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_names
+from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions
 from verified_tir.graph.onnx.in_advance import NOT_EVALUATED, computed, fits
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
 
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
+
+MOST_NODES = 50_000
+"""Of models that are larger when functions and loops are unrolled, some are endless."""
+
+MOST_CALLS = 50
 
 _OPEN = "the shape of its result depends on the elements of its operands, and shapes are numbers here"
 _RANDOM = "it draws random numbers"
@@ -61,8 +67,8 @@ def read_onnx(path: Path | str) -> Any:
     except FileNotFoundError:
         raise GraphError(f"there is no file {path}") from None
     except Exception as problem:  # the protocol's own errors, of many kinds
-        first = str(problem).strip().split("\n")[0]
-        raise GraphError(f"{path} is no ONNX model: {first or type(problem).__name__}") from None
+        said = shown(" ".join(str(problem).split()), 400)
+        raise GraphError(f"{path} is no ONNX model: {said or type(problem).__name__}") from None
     return model
 
 
@@ -79,6 +85,21 @@ def _onnx() -> Any:
 def from_onnx(model: Any, sizes: Sizes | None = None, name: str = "main") -> Graph:
     """The graph of a model in memory (``onnx.ModelProto``)."""
     return constants_folded(_Reader(model, sizes or {}, name).read())
+
+
+def name_of(node: Any) -> str:
+    """The name of a node, or what it computes."""
+    return str(node.name) or f"{node.op_type} ({', '.join(node.output)})"
+
+
+def _at(node: Any, message: str) -> GraphError:
+    return GraphError(f"node {shown(name_of(node), 200)} ({shown(node.op_type, 80)}): {shown(message, 600)}")
+
+
+def shown(text: str, most: int) -> str:
+    """A text of somebody else's in one line, not too long, and without what a terminal would obey."""
+    plain = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return plain if len(plain) <= most else f"{plain[:most]}…"
 
 
 @final
@@ -120,11 +141,11 @@ class Converter:
         self.node = node
         self.opset = reader.opset
         self.attributes = Attributes({a.name: reader.attribute(a) for a in node.attribute})
-        self.name = node.name or f"{node.op_type} ({', '.join(node.output)})"
+        self.name = name_of(node)
 
     def fail(self, message: str) -> GraphError:
         """An error that names the node."""
-        return GraphError(f"node {self.name} ({self.node.op_type}): {message}")
+        return _at(self.node, message)
 
     def has(self, k: int) -> bool:
         """Whether there is a k-th operand; optional ones may be left out."""
@@ -187,6 +208,11 @@ class _Reader:
         self.arrays: dict[str, Array] = {}
         """Constants by their names in the model; values of the graph are made of those that it uses."""
         self.known: dict[str, Value] = {}
+        self.functions = local_functions(model)
+        self.calls: list[Any] = []
+        """Functions of the model whose nodes are being taken."""
+        self.taken = 0
+        """How many nodes were taken, those of functions and loops as often as they are."""
         self.definitions = 0
         self.names = {i.name for i in (*model.graph.input, *model.graph.initializer)}
         self.used = used_names(model.graph)
@@ -206,7 +232,9 @@ class _Reader:
             self.known[i.name] = self.input(i)
         for node in graph.node:
             self.node(node)
-        outputs = [self.value(o.name, None) for o in graph.output]
+        outputs = [self.result(o) for o in graph.output]
+        if not outputs:
+            raise GraphError("the model has no results")
         made = self.builder.finish(*outputs)
         return Graph(made.name, made.inputs, made.constants, made.nodes, made.outputs)
 
@@ -234,6 +262,17 @@ class _Reader:
             shape.append(size)
         return self.builder.input(i.name, shape, self.dtype(t.elem_type, f"the input {i.name}"))
 
+    def result(self, o: Any) -> Value:
+        """A result of the model, which is of the type that it says."""
+        v, t = self.value(o.name, None), o.type
+        if t.WhichOneof("value") not in (None, "tensor_type"):
+            raise GraphError(f"the result {o.name} is no tensor")
+        if t.HasField("tensor_type"):
+            dtype = self.dtype(t.tensor_type.elem_type, f"the result {o.name}")
+            if dtype != v.dtype:
+                raise GraphError(f"the result {o.name} is {dtype} by the model, and {v.dtype} here")
+        return v
+
     def dtype(self, element: int, where: str) -> str:
         try:
             found = str(self.onnx.helper.tensor_dtype_to_np_dtype(element))
@@ -242,7 +281,10 @@ class _Reader:
         return found
 
     def tensor(self, t: Any) -> Array:
-        return np.asarray(self.onnx.numpy_helper.to_array(t))
+        try:
+            return np.asarray(self.onnx.numpy_helper.to_array(t))
+        except (KeyError, TypeError, ValueError) as problem:
+            raise GraphError(f"the elements of {t.name or 'a tensor'} cannot be read: {problem}") from None
 
     def attribute(self, a: Any) -> Any:
         found = self.onnx.helper.get_attribute_value(a)
@@ -263,10 +305,19 @@ class _Reader:
 
     def node(self, node: Any) -> None:
         """Take a node: what is known of its results becomes known, or an operator computes them."""
-        c = Converter(self, node)
         try:
-            if node.op_type in CONTROL and not node.domain:
-                signature(node, self.opset)
+            self.taken += 1
+            if self.taken > MOST_NODES:
+                raise GraphError(f"the model is made of more than {MOST_NODES} nodes, each function and loop unrolled")
+            for n in node.output:
+                if n and (n in self.known or n in self.arrays):
+                    raise GraphError(f"its result {n} is there already")
+            if (body := self.functions.get(key_of(node))) is not None:
+                self.call(node, body)
+                return
+            signature(node, self.opset)
+            c = Converter(self, node)
+            if node.op_type in CONTROL:
                 expanded(self, node)
                 return
             types = {n: self.type(n, c) for n in node.input if n}
@@ -274,12 +325,28 @@ class _Reader:
             if not self.folded(node, wanted) and not self.defined(node, types):
                 self.convert(c, wanted)
         except GraphError as problem:
-            said = str(problem)
-            raise problem if said.startswith("node ") else c.fail(said.removeprefix(f"{c.name}: ")) from None
+            said, name = str(problem), name_of(node)
+            raise problem if said.startswith("node ") else _at(node, said.removeprefix(f"{name}: ")) from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as problem:  # an attribute that makes no sense
-            raise c.fail(f"it makes no sense: {type(problem).__name__}: {problem}") from problem
+            raise _at(node, f"it makes no sense: {type(problem).__name__}: {problem}") from problem
 
-    def type(self, name: str, where: Converter) -> Any:
+    def call(self, node: Any, body: Any) -> None:
+        """Take the nodes of a function of the model, in the place of a node that calls it."""
+        if body in self.calls:
+            raise GraphError(f"the function {node.op_type} calls itself")
+        if len(self.calls) == MOST_CALLS:
+            raise GraphError(f"functions call each other more than {MOST_CALLS} deep")
+        self.calls.append(body)
+        self.take(called(node, body, self.opset, self.fresh(node.op_type)))
+        self.calls.pop()
+
+    def take(self, nodes: Sequence[Any]) -> None:
+        """Take nodes that stand for another one."""
+        self.used |= {n for inner in nodes for n in free_names(inner)}
+        for inner in nodes:
+            self.node(inner)
+
+    def type(self, name: str, where: Converter | None) -> Any:
         """The type of an operand, as ONNX writes it."""
         found = self.arrays.get(name)
         if found is not None:
@@ -296,7 +363,7 @@ class _Reader:
         """What no name begins with: names inside of nodes must be nobody's."""
         while True:
             self.definitions += 1
-            prefix = f"{word}{self.definitions}_"
+            prefix = f"_{self.definitions}_{word}_"  # no other prefix begins so, whatever the words are
             if not any(n.startswith(prefix) for n in self.names):
                 return prefix
 
@@ -326,16 +393,13 @@ class _Reader:
     def defined(self, node: Any, types: Mapping[str, Any]) -> bool:
         """Take the nodes of an operator's definition, if it is not known here and ONNX defines it by others."""
         from verified_tir.graph.onnx.convert import CONVERSIONS
-        from verified_tir.graph.onnx.functions import definition
 
         if node.op_type in CONVERSIONS:
             return False
         nodes = definition(node, self.opset, types, self.fresh(node.op_type.lower()))
         if nodes is None:
             return False
-        self.used |= {n for inner in nodes for n in inner.input}
-        for inner in nodes:
-            self.node(inner)
+        self.take(nodes)
         return True
 
     def convert(self, c: Converter, types: Mapping[str, tuple[str, Shape]]) -> None:

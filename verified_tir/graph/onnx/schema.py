@@ -31,10 +31,12 @@ def opset_of(model: Any) -> int:
     """
     from onnx import defs
 
-    versions = [i.version for i in model.opset_import if i.domain in ("", "ai.onnx")]
+    versions = {i.version for i in model.opset_import if i.domain in ("", "ai.onnx")}
     newest = defs.onnx_opset_version()
     if not versions:
         raise GraphError("the model does not say which opset its operators are of")
+    if len(versions) > 1:
+        raise GraphError(f"the model says that its operators are of several opsets: {sorted(versions)}")
     if not 1 <= max(versions) <= newest:
         raise GraphError(f"opset {max(versions)} is not known here; {OLDEST} to {newest} are")
     return int(max(versions))
