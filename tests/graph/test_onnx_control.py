@@ -124,7 +124,7 @@ def bad(change: str) -> Any:
         ("later", r"node around \(Loop\): in its graph b, u is used before it is computed"),
         ("twice", r"node around \(Loop\): in its graph b, t is more than one value"),
         ("weight", r"node around \(Loop\): in its graph b, s is more than one value"),
-        ("later inside", r"node inner \(If\): in its graph in, u is used before it is computed"),
+        ("later inside", r"node around/inner \(If\): in its graph in, u is used before it is computed"),
         ("nowhere", "q is computed nowhere"),
         ("missing", r"node around \(Loop\): what it begins with is missing at place 0"),
     ],
