@@ -455,3 +455,44 @@ def test_graphs_in_a_definition_know_the_operands_and_refuse_with_the_node() -> 
     refused = r"node the_node/If/Expand \(Expand\): its shape is computed by the model, and must be a constant here"
     with pytest.raises(GraphError, match=refused):
         from_onnx(node("AffineGrid", theta, ints(2, 1, 2, 2), opset=20)[0])
+
+
+@pytest.mark.parametrize("known", [[1], [0, 1, 2]])
+def test_values_of_one_hot_are_only_moved(known: list[int]) -> None:
+    (y,) = computed("OneHot", ints(0, 1), np.int64(2), f4(inf, -0.0), known=known)
+    np.testing.assert_array_equal(y, f4([0, inf], [inf, 0]))
+    assert np.signbit(y).tolist() == [[True, False], [False, True]]
+
+
+def test_a_type_that_a_window_cannot_have_is_refused() -> None:
+    with pytest.raises(GraphError, match=r"node the_node \(HannWindow\): .*unsupported type"):
+        from_onnx(node("HannWindow", np.int64(4), output_datatype=24, opset=25)[0])
+
+
+@pytest.mark.parametrize("known", [[], [0]])
+def test_axes_of_unsqueeze_may_stand_in_any_order(known: list[int]) -> None:
+    (y,) = computed("Unsqueeze", np.zeros((4, 3, 5), np.float32), known=known, axes=[3, 0], opset=10)
+    assert y.shape == (1, 4, 3, 1, 5)
+
+
+def test_celu_is_what_its_formula_says_not_its_definition() -> None:
+    """Which makes a vector of a number, and means something else where alpha is negative."""
+    (y,) = computed("Celu", np.float32(-1))
+    assert y.shape == ()
+    np.testing.assert_allclose(y, np.expm1(np.float32(-1)), rtol=1e-6)
+    (y,) = computed("Celu", f4(2.0**24, nan, inf, -inf), alpha=-2.0)
+    np.testing.assert_array_equal(y, f4(2.0**24, nan, inf, -inf))
+    (y,) = computed("Celu", f4(-1e4, 3), alpha=2.0)
+    np.testing.assert_array_equal(y, f4(-2, 3))
+
+
+@pytest.mark.parametrize(("reduction", "expected"), [("add", [1, 1, 1, 0]), ("mul", [1, 0, 0, 0])])
+def test_truths_are_put_together_as_zeros_and_ones(reduction: str, expected: list[int]) -> None:
+    x, updates = np.array([True, True, False, False]), np.array([True, False, True, False])
+    (y,) = computed("ScatterElements", x, ints(0, 1, 2, 3), updates, reduction=reduction, opset=18)
+    np.testing.assert_array_equal(y, np.array(expected, bool))
+
+
+def test_what_the_evaluator_cannot_compute_in_advance_is_an_operator() -> None:
+    (y,) = computed("Upsample", f4([1, 2]), known=[0], scales=[1.0, 2.0], opset=8)
+    np.testing.assert_array_equal(y, f4([1, 1, 2, 2]))

@@ -125,6 +125,21 @@ def test_the_choice_is_the_best_of_all(seed: int) -> None:
     assert found.cost == best == cost_of(graph, found.options)
 
 
+@pytest.mark.parametrize("rows", [0, 1])
+def test_tensors_without_elements_stay_as_they_are(rows: int) -> None:
+    """A slice to no rows behind a pool in a layout, or a pool of no rows: the rest is planned."""
+    g = GraphBuilder()
+    x = g.input("x", (rows, 4, 2, 2))
+    y = g.op("nn.max_pool2d", x, pool_size=(1, 1), name="pool")
+    empty = g.op("strided_slice", y, axes=(0,), begin=(0,), end=(0,))
+    graph = g.finish(g.op("abs", empty), g.op("nn.relu", y))
+    made = plan(graph, Annotations({"max_pool2d": "NCHW2c"}).frozen(graph))
+    assert bool(made.relaid) == (rows == 1)
+    a = np.ones((rows, 4, 2, 2), np.float32)
+    for found, wanted in zip(evaluate(made.graph, [a]), evaluate(graph, [a]), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_names_of_layouts() -> None:
     assert str(layout_named("NCHW16c", "NCHW")) == "lambda i0, i1, i2, i3: [i0, i1 // 16, i2, i3, i1 % 16]"
     assert str(layout_named("NHWC", "NCHW")) == "lambda i0, i1, i2, i3: [i0, i2, i3, i1]"

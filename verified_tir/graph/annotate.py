@@ -113,10 +113,13 @@ class Annotations:
             self.wanted[full] = layout
 
     def frozen(self, graph: Graph) -> dict[Node, Frozen]:
-        """The layouts of the operands and results of each node that is spoken of: one choice, or several."""
+        """The layouts of the operands and results of each node that is spoken of: one choice, or several.
+
+        Nodes with a tensor without elements stay as they are: there is nothing to move.
+        """
         found: dict[Node, list[Layouts]] = {}
         for n in graph.nodes:
-            if n.op not in self.wanted:
+            if n.op not in self.wanted or any(0 in v.type.dims for v in (*n.inputs, *n.outputs)):
                 continue
             if _PLAIN[n.op] == "NCHW":
                 found[n] = self._layouts(n, self.wanted[n.op])

@@ -232,6 +232,9 @@ class Options:
 
     def _reached(self, node: Node, place: int, text: str) -> list[tuple[Node, Option]]:
         """New options of a node, in which the operand or result at a place has a layout."""
+        if any(0 in v.type.dims for v in (*node.inputs, *node.outputs)):
+            self.problems.setdefault(node, {})[text] = "of a tensor without elements there is nothing to move"
+            return []
         moves = self._only_moves(node)
         most = MOST if not moves else 2 * MOST
         if node in self.allowed or len(self.of[node]) >= most:

@@ -131,6 +131,12 @@ def _elu(c: Converter) -> Value:
     return made
 
 
+@conversion("Celu")
+def _celu(c: Converter) -> Value:
+    made: Value = c.op("nn.celu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
+    return made
+
+
 @conversion("HardSigmoid")
 def _hard_sigmoid(c: Converter) -> Value:
     a = c.attributes

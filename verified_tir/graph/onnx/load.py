@@ -21,7 +21,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
 from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_names
 from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions
-from verified_tir.graph.onnx.in_advance import NOT_EVALUATED, computed, fits
+from verified_tir.graph.onnx.in_advance import computed, evaluated, fits
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
 
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
@@ -322,7 +322,7 @@ class _Reader:
                 return
             types = {n: self.type(n, c) for n in node.input if n}
             wanted = inferred(node, self.opset, types, self.arrays, self.model.opset_import)
-            if not self.folded(node, wanted) and not self.defined(node, types):
+            if not self.folded(node, wanted) and not self.defined(node, types, wanted):
                 self.convert(c, wanted)
         except GraphError as problem:
             said, name = str(problem), name_of(node)
@@ -369,9 +369,11 @@ class _Reader:
 
     def folded(self, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
         """Compute a node whose operands are constants, if that can be done at once."""
-        if node.op_type in NOT_EVALUATED or any(n and n not in self.arrays for n in node.input):
+        from verified_tir.graph.onnx.convert import CONVERSIONS
+
+        if not evaluated(node, self.opset) or any(n and n not in self.arrays for n in node.input):
             return self.shape_of(node)
-        results = computed(node, self.arrays, self.model.opset_import, wanted)
+        results = computed(node, self.arrays, self.model.opset_import, wanted, CONVERSIONS)
         if results is None:
             return False
         self.arrays.update(zip([n for n in node.output if n], results, strict=True))
@@ -390,8 +392,11 @@ class _Reader:
             self.arrays[node.output[0]] = np.array(some, np.int64)
         return True
 
-    def defined(self, node: Any, types: Mapping[str, Any]) -> bool:
-        """Take the nodes of an operator's definition, if it is not known here and ONNX defines it by others."""
+    def defined(self, node: Any, types: Mapping[str, Any], wanted: Mapping[str, tuple[str, Shape]]) -> bool:
+        """Take the nodes of an operator's definition, if it is not known here and ONNX defines it by others.
+
+        Results have the shapes of the schema: some definitions make a vector of one element of a number.
+        """
         from verified_tir.graph.onnx.convert import CONVERSIONS
 
         if node.op_type in CONVERSIONS:
@@ -400,6 +405,14 @@ class _Reader:
         if nodes is None:
             return False
         self.take(nodes)
+        for n, (_, shape) in wanted.items():
+            v = self.known.get(n)
+            if v is not None and shape == () and v.shape == (1,):
+                self.known[n] = self.builder.op("reshape", v, shape=(), name=n, source=node.name)
+            elif v is not None and shape is not None and not fits(v.shape, shape):
+                raise GraphError(
+                    f"its result {n} has shape {list(shape)} by its schema, and {v.type} by its definition"
+                )
         return True
 
     def convert(self, c: Converter, types: Mapping[str, tuple[str, Shape]]) -> None:

@@ -73,7 +73,7 @@ def inferred(
     :param imports: the opsets of the model.
     :raises GraphError: if the node is not legal; the message does not name it.
     """
-    from onnx import helper, numpy_helper, shape_inference
+    from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = signature(node, opset)
     for problem in _element_types(node, schema, types):
@@ -84,7 +84,7 @@ def inferred(
     }  # fmt: skip
     try:
         found = shape_inference.infer_node_outputs(schema, node, dict(types), small, opset_imports=list(imports))
-    except (shape_inference.InferenceError, RuntimeError, ValueError) as problem:
+    except (shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError) as problem:
         raise GraphError(_first_line(problem)) from None
     results: dict[str, tuple[str, Shape]] = {}
     for name, t in found.items():

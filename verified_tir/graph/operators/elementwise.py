@@ -244,6 +244,18 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
     return mapped("elu", element, x)
 
 
+@operator("nn.celu")
+def celu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
+    """max(0, x) + min(0, alpha · (exp(x / alpha) - 1)), which is no elu where alpha is negative."""
+
+    def element(e: Expr) -> Expr:
+        zero, scale = const(0, e.dtype), const(alpha, e.dtype)
+        found: Expr = T.max(zero, e) + T.min(zero, scale * (te.exp(e / scale) - _one(e)))
+        return found
+
+    return mapped("celu", element, x)
+
+
 @operator("nn.hard_sigmoid")
 def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
     """min(max(alpha · x + beta, 0), 1)."""

@@ -172,7 +172,7 @@ def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], w
             raise GraphError(f"{where or name}: the size of no dimension here is {still[0].name}; {remedy(still)}")
     try:
         return te.create_prim_func([*inputs, *results], name.replace(".", "_"), empty=True)
-    except te.TEError as problem:
+    except (te.TEError, IRError) as problem:  # elements are computed when they are asked for
         raise GraphError(f"{where or name}: {problem}") from None
 
 

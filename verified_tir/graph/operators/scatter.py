@@ -26,6 +26,11 @@ COMBINED: dict[str, Callable[[Expr, Expr], Expr]] = {
 }  # fmt: skip
 """What becomes of an element and one that is put there."""
 
+OF_TRUTHS: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "none": COMBINED["none"], "add": T.Or, "mul": T.And, "max": T.Or, "min": T.And,
+}  # fmt: skip
+"""The same of bools, as of 0 and 1."""
+
 
 def _put(
     x: Tensor, updates: Tensor, reduction: str, axes: Sequence[Var], there: Expr, update: Expr, i: Sequence[Var]
@@ -33,7 +38,8 @@ def _put(
     if reduction not in COMBINED:
         raise GraphError(f"reduction is one of {', '.join(COMBINED)}, not {reduction}")
     same_type(x, updates)
-    reducer = CommReducer(COMBINED[reduction], lambda t: const(0, t), reduction)
+    combined = (OF_TRUTHS if x.buffer.dtype.is_bool else COMBINED)[reduction]
+    reducer = CommReducer(combined, lambda t: const(0, t), reduction)
     return reducer(update, axis=axes, where=there, init=x[tuple(i)])
 
 
