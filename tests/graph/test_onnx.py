@@ -148,3 +148,20 @@ def test_open_shapes_and_broken_files(tmp_path: Path) -> None:
         load_onnx(tmp_path / "broken.onnx")
     with pytest.raises(GraphError, match="there is no file"):
         load_onnx(tmp_path / "missing.onnx")
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 3])
+def test_infinite_weights_of_a_transposed_convolution_meet_no_zeros(dimensions: int) -> None:
+    """Between the elements of a stretched input there is nothing, and not zeros that would be multiplied."""
+    x, w = np.ones((1, 1, *[2] * dimensions), np.float32), np.ones((1, 1, *[3] * dimensions), np.float32)
+    w[(0, 0, *[1] * dimensions)] = np.inf
+    made = model("ConvTranspose", [x, w], strides=[2] * dimensions)
+    (want,) = ReferenceEvaluator(made).run(None, {"i0": x, "i1": w})
+    assert np.isinf(want).sum() == 2**dimensions and not np.isnan(want).any()
+    np.testing.assert_array_equal(build(from_onnx(made))(x, w), want)
+
+
+def test_very_many_operands_of_a_concatenation() -> None:
+    parts: list[np.ndarray | None] = [small(1 + k % 2, 2, seed=k) for k in range(70)]
+    f = build(from_onnx(model("Concat", parts, axis=0)), schedules=False)
+    np.testing.assert_array_equal(f(*parts), np.concatenate(parts))  # type: ignore[arg-type]

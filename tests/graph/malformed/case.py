@@ -16,12 +16,15 @@ from tests.graph.whole_models.transformer import SMALL, gpt
 class Case:
     """A malformed model.
 
-    ``write`` puts it into a folder as ``m.onnx``; ``node`` is what a message must name if the model is refused.
+    ``write`` puts it into a folder as ``m.onnx``; ``node`` is what a message must name if the model is refused.  What
+    is wrong with a model that is ``unseen`` stands in a graph that never runs: it may give what the valid one does.
     """
 
     name: str
     write: Callable[[Path], None]
     node: str = ""
+    unseen: str = ""
+    """The valid model's name."""
 
 
 Change: TypeAlias = Callable[[Any], "str | None"]
@@ -46,7 +49,7 @@ def model_of(base: str) -> Any:
     return found
 
 
-def changed(name: str, base: str, change: Callable[[Any], Any], node: str = "") -> Case:
+def changed(name: str, base: str, change: Callable[[Any], Any], node: str = "", *, unseen: bool = False) -> Case:
     """A case by a function that changes the model."""
 
     def write(folder: Path) -> None:
@@ -54,7 +57,7 @@ def changed(name: str, base: str, change: Callable[[Any], Any], node: str = "") 
         change(model)
         (folder / "m.onnx").write_bytes(model.SerializeToString())
 
-    return Case(f"{name} ({base})", write, node)
+    return Case(f"{name} ({base})", write, node, base if unseen else "")
 
 
 def of_bytes(name: str, data: bytes) -> Case:

@@ -31,7 +31,8 @@ def control() -> Iterator[Case]:
     for name, way in ways.items():
 
         def change(what: str, f: Callable[[Any], Any], way: tuple[str | int, ...] = way, name: str = name) -> Case:
-            return changed(f"control: {name}, {what}", "control", lambda m: f(graph(m, *way)))
+            unseen = name == "else"
+            return changed(f"control: {name}, {what}", "control", lambda m: f(graph(m, *way)), unseen=unseen)
 
         yield change("without nodes", lambda g: g.ClearField("node"))
         yield change("without results", lambda g: g.ClearField("output"))

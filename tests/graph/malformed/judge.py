@@ -59,6 +59,8 @@ def judged(case: Case, command: str) -> Verdict:
         if isinstance(found, str):
             return Verdict(-1, "", found, seconds)
         code, out, err, results = found
+        if case.unseen:
+            (Path(folder) / "m.onnx").write_bytes(model_of(case.unseen).SerializeToString())
         wrong = _wrong(case, code, err) or (_compared(Path(folder), results) if not code and command == "run" else "")
         return Verdict(code, err.strip() or out.strip(), wrong, seconds)
 

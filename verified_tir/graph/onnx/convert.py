@@ -260,9 +260,17 @@ def _softmax(c: Converter) -> Value:
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
 
+TOGETHER = 32
+"""So many parts are put together at once."""
+
+
 @conversion("Concat")
 def _concat(c: Converter) -> Value:
-    made: Value = c.op("concat", *c.values(), axis=c.attributes["axis"])
+    parts = c.values()
+    while len(parts) > TOGETHER:  # an element of many parts is a choice that is nested as deep as there are parts
+        groups = [parts[k : k + TOGETHER] for k in range(0, len(parts), TOGETHER)]
+        parts = [c.op("concat", *some, axis=c.attributes["axis"]) if len(some) > 1 else some[0] for some in groups]
+    made: Value = c.op("concat", *parts, axis=c.attributes["axis"])
     return made
 
 

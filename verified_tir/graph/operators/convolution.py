@@ -62,6 +62,16 @@ def window_extent(size: int, kernel: int, stride: int, dilation: int, what: str)
     return (size - reach) // stride + 1
 
 
+def biased(x: Tensor, bias: Tensor | None) -> Tensor:
+    """x[n, c, …] with a number added for each channel."""
+    if bias is None:
+        return x
+    if dims(bias) != dims(x)[1:2]:
+        raise GraphError(f"a bias of shape {shape_text(dims(bias))} does not fit {dim_text(dims(x)[1])} channels")
+    made: Tensor = te.compute(x.shape, lambda b, k, *at: x[(b, k, *at)] + bias[k], name="bias_add")
+    return made
+
+
 @operator("nn.conv2d")
 def conv2d(
     x: Tensor,
@@ -94,46 +104,7 @@ def conv2d(
         ),
         name="conv2d",
     )
-    return result if bias is None else _biased(result, bias)
-
-
-@operator("nn.conv2d_transpose")
-def conv2d_transpose(
-    x: Tensor,
-    w: Tensor,
-    bias: Tensor | None = None,
-    *,
-    strides: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0, 0, 0),
-    dilation: Sequence[int] = (1, 1),
-    output_padding: Sequence[int] = (0, 0),
-    groups: int = 1,
-) -> Tensor:
-    """The adjoint of conv2d: x[n, c, h, w] with w[c, o / groups, kh, kw]."""
-    (sh, sw), (top, left, bottom, right), (dh, dw) = window_attributes("conv2d_transpose", strides, padding, dilation)
-    n, (c, h, v) = batch_and_rest(x, 4, "x has 4 dimensions")
-    i, per, kh, kw = _rank(w, 4, "w")
-    if groups < 1 or c % groups or i != c:
-        raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
-    oh = (h - 1) * sh - top - bottom + dh * (kh - 1) + 1 + output_padding[0]
-    ow = (v - 1) * sw - left - right + dw * (kw - 1) + 1 + output_padding[1]
-    inner = c // groups
-    rc, rh, rw = te.reduce_axis((0, inner), "rc"), te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
-
-    def term(b: Var, k: Var, y: Var, z: Var) -> Expr:
-        a, e = y + top - rh * dh, z + left - rw * dw  # the place in the stretched input
-        ch = rc if groups == 1 else k // per * inner + rc
-        fits = te.all(a >= 0, a < h * sh, (a % sh).equal(0), e >= 0, e < v * sw, (e % sw).equal(0))
-        element = te.if_then_else(fits, x[b, ch, a // sh, e // sw], const(0, x.dtype))
-        found: Expr = element * w[ch, k % per if groups > 1 else k, rh, rw]
-        return found
-
-    result: Tensor = te.compute(
-        (n, per * groups, oh, ow),
-        lambda b, k, y, z: te.sum(term(b, k, y, z), axis=[rc, rh, rw]),
-        name="conv2d_transpose",
-    )
-    return result if bias is None else _biased(result, bias)
+    return biased(result, bias)
 
 
 @operator("matmul")
@@ -178,14 +149,6 @@ def dense(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
     r = te.reduce_axis((0, k), "k")
     y: Tensor = te.compute((n, m), lambda i, j: te.sum(x[i, r] * w[j, r], axis=r), name="dense")
     return y if bias is None else te.compute((n, m), lambda i, j: y[i, j] + bias[j], name="bias_add")
-
-
-def _biased(x: Tensor, bias: Tensor) -> Tensor:
-    (channels,) = _rank(bias, 1, "bias")
-    if channels != dims(x)[1]:
-        raise GraphError(f"a bias of {channels} elements does not fit {dim_text(dims(x)[1])} channels")
-    result: Tensor = te.compute(x.shape, lambda n, c, h, w: x[n, c, h, w] + bias[c], name="bias_add")
-    return result
 
 
 def _rank(t: Tensor, rank: int, name: str) -> list[int]:

@@ -1,6 +1,7 @@
 """Windows over any number of dimensions: convolution and pooling of x[n, c, …].
 
-Over two dimensions ``convolution`` and ``pooling`` say the same, in the form that schedules and layouts know.
+Over two dimensions ``convolution`` and ``pooling`` say the same, in the form that schedules and layouts know; what is
+transposed has one form.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from collections.abc import Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.operators.convolution import biased, window_attributes
 from verified_tir.graph.operators.elementwise import batch_and_rest, dims, extents
 from verified_tir.graph.operators.pooling import MAX, window_count
 from verified_tir.graph.operators.reduction import FIRST
 from verified_tir.graph.operators.registry import operator
-from verified_tir.graph.sizes import dim_text, numbers, shape_text
+from verified_tir.graph.sizes import numbers
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -174,17 +176,7 @@ def conv(
         place = [v * s + r * d for v, s, r, d in zip(at, strides, axes, dilation, strict=True)]
         return te.sum(big[(b, channel, *place)] * w[(k, inner, *axes)], axis=[inner, *axes])
 
-    return _biased(te.compute([n, o, *(m for m, _ in found)], element, name="conv"), bias)
-
-
-def _biased(x: Tensor, bias: Tensor | None) -> Tensor:
-    """x[n, c, …] with a number added for each channel."""
-    if bias is None:
-        return x
-    if dims(bias) != dims(x)[1:2]:
-        raise GraphError(f"a bias of shape {shape_text(dims(bias))} does not fit {dim_text(dims(x)[1])} channels")
-    biased: Tensor = te.compute(x.shape, lambda b, k, *at: x[(b, k, *at)] + bias[k], name="bias_add")
-    return biased
+    return biased(te.compute([n, o, *(m for m, _ in found)], element, name="conv"), bias)
 
 
 @operator("nn.conv_transpose")
@@ -215,7 +207,23 @@ def conv_transpose(
         product = x[(b, channel, *place)] * w[(channel, k % per if groups > 1 else k, *axes)]
         return te.sum(T.if_then_else(te.all(*fits), product, const(0, x.dtype)), axis=[inner, *axes])
 
-    return _biased(te.compute([n, per * groups, *shape], element, name="conv_transpose"), bias)
+    return biased(te.compute([n, per * groups, *shape], element, name="conv_transpose"), bias)
 
 
-__all__ = ["avg_pool", "conv", "conv_transpose", "max_pool", "max_pool_places", "surrounded"]
+@operator("nn.conv2d_transpose")
+def conv2d_transpose(
+    x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0), dilation: Sequence[int] = (1, 1), output_padding: Sequence[int] = (0, 0),
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of ``conv2d``: x[n, c, h, w] with w[c, o / groups, kh, kw]."""
+    s, (top, left, bottom, right), d = window_attributes("conv2d_transpose", strides, padding, dilation)
+    batch_and_rest(x, 4, "x has 4 dimensions")
+    made: Tensor = conv_transpose(
+        x, w, bias, strides=s, padding=((top, left), (bottom, right)), dilation=d, output_padding=output_padding,
+        groups=groups,
+    )  # fmt: skip
+    return made
+
+
+__all__ = ["avg_pool", "conv", "conv2d_transpose", "conv_transpose", "max_pool", "max_pool_places", "surrounded"]
