@@ -16,6 +16,7 @@ from verified_tir.derivation.codec import BadText, Quoted, Reader, Scope, read_p
 from verified_tir.derivation.theorems import NotDerived, as_data, derive, write_rule
 from verified_tir.ir.exact import Inexact
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import seq
 from verified_tir.kernel.exact import exact_rule
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -148,3 +149,6 @@ def test_a_theorem_reads_back_as_the_rules_that_led_to_it() -> None:
     with pytest.raises(NotDerived) as refused:
         derive(replace(copy, rules=(*copy.rules, Quoted("(Inline [9 9])"))), Prover(SOLVER))
     assert refused.value.step == len(copy.rules) and "the kernel refuses" in str(refused.value)
+    twice = copy.start.with_body(seq(copy.start.body, copy.start.body))
+    with pytest.raises(NotDerived, match=r"no theorem is about f: .* is bound twice"):
+        derive(replace(copy, start=twice), Prover(SOLVER))

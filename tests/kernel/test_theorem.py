@@ -23,10 +23,13 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
-from verified_tir.ir.stmt import Assume, For
+from verified_tir.ir.stmt import Assume, For, LetStmt, seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.obligation import Misfit, Unproved
+from verified_tir.kernel.memory import Entry
+from verified_tir.kernel.obligation import Misfit, NoMatch, Unproved
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.rules.axiom import Axiom
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
@@ -63,6 +66,22 @@ def test_only_the_kernel_makes_one() -> None:
     f = program("B[0] = 1")
     with pytest.raises(TypeError, match="made by the kernel"):
         Refines(object(), f, f, (), (), frozenset(), (), False)
+
+
+def test_what_is_not_well_formed_begins_no_theorem() -> None:
+    """What a statement before the place stores to a buffer that is nowhere declared, no context can tell."""
+    f, g, twice = program("A[0] = 1\nA[0] = 1"), Buffer.declare("G", (4,), "int32"), Var.fresh("i")
+    marked = For(Var.fresh("j"), const(0), const(4), store(buffer(f, "B"), 1, 0), "parallel")
+    for body, wrong in (
+        (seq(store(g, 1, 0), f.body, marked), "buffer G is not declared here"),
+        (For(twice, const(0), const(4), For(twice, const(0), const(2), seq(f.body, marked))), "i is bound twice"),
+        (seq(LetStmt(twice, const(1), f.body), store(buffer(f, "A"), twice, 1), marked), "i is not in scope here"),
+    ):
+        with pytest.raises(Misfit, match=rf"no theorem is about f: .*{wrong}"):
+            reflexive(f.with_body(body))
+        found = prove_race_free(f.with_body(body), PROVER, Entry())
+        assert isinstance(found, NoMatch) and wrong in found.reason
+    then(reflexive(f.with_body(f.body)), Erase((1,)))
 
 
 def test_layouts_and_their_padding_add_up() -> None:

@@ -187,7 +187,7 @@ def derive(data: Theorem, prover: Prover) -> tuple[Refines, tuple[Owed, ...], tu
 
     :raises NotDerived: if a text is no rule, or the kernel refuses.
     """
-    theorem = reflexive(data.start, definite=data.definite)
+    theorem = _kernel(-1, lambda: reflexive(data.start, definite=data.definite))
     licence: tuple[Owed, ...] = ()
     if data.licences:
         theorem, licence = _licensed(theorem, data, prover)

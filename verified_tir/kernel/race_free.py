@@ -42,6 +42,8 @@ def prove_race_free(
 
     :param only: the places of some marked loops: then it says this of these alone.
     """
+    if (ill_formed := ir.problem(func)) is not None:
+        return NoMatch((), ill_formed)
     try:
         done, failed = discharge(exact_prover(prover), race_questions(func, entry, only))
     except (Unencodable, ir.IRError) as problem:

@@ -35,9 +35,13 @@ def reflexive(func: ir.PrimFunc, *, definite: bool = False) -> Refines:
     """``func ⊑ func``; with ``definite``, the first of a chain of theorems about arguments of definite values.
 
     Such theorems compose: a layout change keeps elements definite, and what it adds is declared.
+
+    :raises Misfit: for a function that is not well-formed; each step of the rules is a step between such as are.
     """
     if type(func) is not ir.PrimFunc:
         raise TypeError(f"a theorem is about a PrimFunc, not about a {type(func).__name__}")
+    if (ill_formed := ir.problem(func)) is not None:
+        raise Misfit(f"no theorem is about {func.name}: {ill_formed}")
     return _made(Statement(func, func, bool(definite)))
 
 
