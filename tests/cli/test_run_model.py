@@ -140,9 +140,35 @@ def test_a_text_has_no_open_shapes_and_no_onnxruntime(capsys: pytest.CaptureFixt
     model = saved(small())
     assert is_model(model) and not is_model(Path("none.py"))
     code, _, err = run_it(capsys, model, shape=("x=1x4x4x4",))
-    assert code == 2 and "--shape x: a graph as text has the shapes that it has" in err
+    assert code == 2 and "--shape x: a graph as text takes the sizes that it leaves open; this one has none" in err
     code, _, err = run_it(capsys, model, compare=("onnxruntime",))
     assert code == 2 and "--compare onnxruntime: this is no ONNX model" in err
+
+
+def test_sizes_that_are_open(capsys: pytest.CaptureFixture[str]) -> None:
+    """They are given, or those of arrays; a graph as text takes them as a model does."""
+    Path("m.graph").write_text(
+        """@R.function
+def main(x: R.Tensor((batch, 4), "float32"), y: R.Tensor((batch, 1), "float32")):
+    z = R.add(x, y)
+    r = R.reshape(z, shape=(batch, 2, -1))
+    return r
+"""
+    )
+    code, _, err = run_it(capsys, "m.graph")
+    assert code == 2 and 'the input x is R.Tensor((batch, 4), "float32"); give the size: --shape batch=4, or its' in err
+    code, out, _ = run_it(capsys, "m.graph", shape=("batch=3",), compare=("interpreter",))
+    assert code == 0 and "result r: float32[3, 2, 2]" in out and "r: the same bits as the interpreter" in out
+    np.save("y.npy", np.zeros((5, 1), np.float32))
+    code, out, _ = run_it(capsys, "m.graph", inputs=("y=y.npy",), compare=("interpreter",))
+    assert code == 0 and "x: float32[5, 4], random (seed 0)" in out and "r: the same bits as the interpreter" in out
+    np.save("x.npy", np.zeros((2, 4), np.float32))
+    code, _, err = run_it(capsys, "m.graph", inputs=("y=y.npy", "x=x.npy"))
+    assert code == 2
+    assert 'y.npy holds float32[5, 1]; the input y is R.Tensor((batch, 1), "float32"), where batch = 2' in err
+    for shape, message in (("batch=3x4", "--shape batch: a graph as text takes"), ("n=3", "leaves open; batch=4")):
+        code, _, err = run_it(capsys, "m.graph", shape=(shape,))
+        assert code == 2 and message in err
 
 
 def test_options_of_models_are_refused_for_functions() -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verified_tir.cli.execute import random_array
+from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.sizes import remedy, symbols_of
 from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
 from verified_tir.ir.numpy_types import numpy_dtype
 
 if TYPE_CHECKING:
-    from verified_tir.graph.ir import Array, Graph, Value
+    from verified_tir.graph.ir import Array, Graph, TensorType, Value
 
 MADE = ("random", "ramp")
 """What inputs may be instead of files; a ramp is 0, 1/n, 2/n … (the inputs of onnx's own tests of whole models)."""
@@ -41,28 +44,49 @@ def input_arrays(graph: Graph, texts: Sequence[str], seed: int = 0) -> tuple[dic
             raise GraphError(f"--input {text}: {name} is given twice")
         given[name] = value
     rng = np.random.default_rng(seed)
+    sources = {name: given.get(name, "random") for name in names}
+    read = {name: read_array(Path(source)) for name, source in sources.items() if source not in MADE}
+    sizes = _sizes(names, sources, read)
     arrays: dict[str, Array] = {}
     words: dict[str, str] = {}
     for name, v in names.items():
-        source = given.get(name, "random")
-        arrays[name] = _array(v, source, rng)
-        words[name] = f"{v.dtype}{list(v.shape)}, {f'random (seed {seed})' if source == 'random' else source}"
+        source = sources[name]
+        missing = [e for e in symbols_of(v.dims) if e not in sizes]
+        if missing:
+            raise GraphError(f"the input {name} is {v.type}; {remedy(missing)}, or its array: --input {name}=FILE")
+        t = v.type.at(sizes)
+        arrays[name] = read[name] if name in read else _array(t, source, rng)
+        words[name] = f"{v.dtype}{list(t.shape)}, {f'random (seed {seed})' if source == 'random' else source}"
     return arrays, words
 
 
-def _array(v: Value, source: str, rng: np.random.Generator) -> Array:
-    dtype = DType.parse(v.dtype)
+def _sizes(names: Mapping[str, Value], sources: Mapping[str, str], read: Mapping[str, Array]) -> dict[Var, int]:
+    """The sizes that are open in a model, as arrays from files have them.
+
+    :raises GraphError: if an array does not fit.
+    """
+    found: dict[Var, int] = {}
+    for name, array in read.items():
+        if array.ndim == names[name].rank:
+            for e, n in zip(names[name].dims, array.shape, strict=True):
+                if isinstance(e, Var):
+                    found.setdefault(e, n)
+    for name, array in read.items():
+        v = names[name]
+        if array.ndim != v.rank or array.shape != v.type.at(found).dims or array.dtype != array_dtype(v.dtype):
+            where = "".join(f", where {e.name} = {found[e]}" for e in symbols_of(v.dims) if e in found)
+            wanted = f"{v.dtype}{list(v.shape)}" if not v.type.is_open else f"{v.type}{where}"
+            raise GraphError(f"{sources[name]} holds {array.dtype}{list(array.shape)}; the input {name} is {wanted}")
+    return found
+
+
+def _array(t: TensorType, source: str, rng: np.random.Generator) -> Array:
+    """An array that is made up."""
+    dtype = DType.parse(t.dtype)
     if source == "random":
-        return random_array(rng, dtype, v.shape)
-    if source == "ramp":
-        steps = np.arange(v.type.size).reshape(v.shape)
-        return (steps / max(1, v.type.size) if dtype.is_float else steps).astype(numpy_dtype(dtype))
-    made = read_array(Path(source))
-    if made.shape != v.shape or made.dtype != numpy_dtype(dtype):
-        raise GraphError(
-            f"{source} holds {made.dtype}{list(made.shape)}; the input {v.name} is {v.dtype}{list(v.shape)}"
-        )
-    return made
+        return random_array(rng, dtype, t.shape)
+    steps = np.arange(t.size).reshape(t.shape)
+    return (steps / max(1, t.size) if dtype.is_float else steps).astype(numpy_dtype(dtype))
 
 
 def read_array(path: Path) -> Array:

@@ -151,21 +151,31 @@ def _model(where: str, folder: Path) -> Graph | None:
     if not where or not is_model(Path(where)):
         return None
     try:
-        return load_model(Path(where))[0]
+        model = load_model(Path(where))[0]
+        sizes = _planned_sizes(folder, model)
+        return load_model(Path(where), sizes)[0] if sizes else model
     except GraphError as problem:
-        try:
-            return load_model(Path(where), _planned_shapes(folder))[0]
-        except (GraphError, OSError, ValueError, KeyError, TypeError, StopIteration):
-            raise _Mistake(f"--before {where}: {problem}") from None
+        raise _Mistake(f"--before {where}: {problem}") from None
 
 
-def _planned_shapes(folder: Path) -> list[str]:
-    """The shapes of a plan's inputs, as ``--shape`` takes them; what is wrong with the folder is said elsewhere."""
+def _planned_sizes(folder: Path, model: Graph) -> list[str]:
+    """Sizes that a model leaves open and a plan does not, as ``--shape`` takes them; what is wrong with the folder is
+    said elsewhere."""
     from verified_tir.certificate.plan_graphs import read_graph
+    from verified_tir.graph.errors import GraphError
+    from verified_tir.ir.expr import Var
 
-    name = next(iter(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["plans"]))
-    plan = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    return [f"{v.name}={'x'.join(map(str, v.shape))}" for v in read_graph(plan, "before").inputs]
+    try:
+        name = next(iter(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["plans"]))
+        plan = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        inputs = {v.name: v for v in read_graph(plan, "before").inputs}
+    except (GraphError, OSError, ValueError, KeyError, TypeError, StopIteration):
+        return []
+    found: dict[str, int] = {}
+    for v in model.inputs:
+        dims = inputs[v.name].dims if v.name in inputs else ()
+        found |= {e.name: n for e, n in zip(v.dims, dims, strict=False) if isinstance(e, Var) and isinstance(n, int)}
+    return [f"{name}={n}" for name, n in found.items()]
 
 
 def _plans(options: Options, checked: Checked, model: Graph | None, believed: list[Believed]) -> list[Finding]:

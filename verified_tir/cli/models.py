@@ -31,7 +31,7 @@ def is_model(path: Path) -> bool:
 def load_model(path: Path, shapes: Sequence[str] = (), weights: int | None = None) -> tuple[Graph, Any]:
     """The graph of a file, and the ``onnx.ModelProto`` that it was made of, if it was.
 
-    :param shapes: ``name=1x3x224x224`` for an input, ``name=4`` for a symbolic dimension.
+    :param shapes: ``name=1x3x224x224`` for an input, ``name=4`` for a symbolic dimension; others stay open.
     :param weights: weights are random, with this seed; as in the file if ``None``.
     :raises GraphError: if the file is none, or no model; or a node of it has no counterpart. The message names it.
     """
@@ -39,6 +39,8 @@ def load_model(path: Path, shapes: Sequence[str] = (), weights: int | None = Non
         raise GraphError(f"{path} is a folder; give one file")
     if not path.is_file():
         raise GraphError(f"there is no file {path}")
+    from verified_tir.graph.ir import with_sizes
+
     sizes = _sizes(shapes)
     if path.suffix == ".onnx":
         from verified_tir.graph.onnx.load import from_onnx, read_onnx
@@ -48,9 +50,12 @@ def load_model(path: Path, shapes: Sequence[str] = (), weights: int | None = Non
         if weights is not None:
             model = randomised(model, weights)
         return from_onnx(model, sizes, path.stem), model
-    if sizes:
-        raise GraphError(f"--shape {next(iter(sizes))}: a graph as text has the shapes that it has")
-    return _text_graph(path, weights), None
+    graph = _text_graph(path, weights)
+    for name, size in sizes.items():
+        if not isinstance(size, int) or name not in {e.name for e in graph.symbols}:
+            has = ", ".join(f"{e.name}=4" for e in graph.symbols) or "this one has none"
+            raise GraphError(f"--shape {name}: a graph as text takes the sizes that it leaves open; {has}")
+    return with_sizes(graph, {name: n for name, n in sizes.items() if isinstance(n, int)}), None
 
 
 def _text_graph(path: Path, weights: int | None) -> Graph:

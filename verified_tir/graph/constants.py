@@ -27,7 +27,7 @@ def constants_folded(graph: Graph) -> Graph:
     known = set(graph.constants)
     nodes: list[Node] = []
     for n in graph.nodes:
-        if known.issuperset(n.inputs) and all(v.type.size <= MOST for v in n.outputs):
+        if known.issuperset(n.inputs) and all(not v.type.is_open and v.type.size <= MOST for v in n.outputs):
             nodes.append(n)
             known.update(n.outputs)
     if not nodes:

@@ -29,6 +29,7 @@ from verified_tir.graph.sizes import (
     dim_text,
     normal,
     numbers,
+    replaced,
     shape_text,
     solved,
     symbol,
@@ -111,6 +112,11 @@ class Value:
     @property
     def dims(self) -> tuple[Dim, ...]:
         return self.type.dims
+
+    @property
+    def rank(self) -> int:
+        """How many dimensions."""
+        return len(self.type.dims)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -240,6 +246,34 @@ def sizes_in(attribute: Any) -> Iterator[Expr]:
             yield from sizes_in(a)
     elif isinstance(attribute, Expr):
         yield attribute
+
+
+def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
+    """The graph with numbers for some of its symbols.
+
+    :raises GraphError: if there is no such symbol.
+    """
+    symbols = {e.name: e for e in graph.symbols}
+    for name in sizes:
+        if name not in symbols:
+            raise GraphError(f"{graph.name} has no open size {name}; it has {', '.join(symbols) or 'none'}")
+    by: dict[Var, Dim] = {symbols[name]: n for name, n in sizes.items()}
+    values = {v: Value(v.name, TensorType(tuple(replaced(e, by) for e in v.dims), v.dtype)) for v in graph.values()}
+
+    def of(some: Sequence[Value]) -> tuple[Value, ...]:
+        return tuple(values[v] for v in some)
+
+    def attribute(a: Any) -> Any:
+        if isinstance(a, (list, tuple)):
+            return type(a)(map(attribute, a))
+        return replaced(a, by) if isinstance(a, Expr) else a
+
+    nodes = [
+        Node(n.op, of(n.inputs), of(n.outputs), {k: attribute(a) for k, a in n.attrs.items()}, n.func, n.source)
+        for n in graph.nodes
+    ]
+    constants = {values[v]: a for v, a in graph.constants.items()}
+    return Graph(graph.name, of(graph.inputs), constants, tuple(nodes), of(graph.outputs))
 
 
 def check_call(node: Node) -> None:

@@ -16,8 +16,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var
+from verified_tir.ir.dtype import INT32, INT64
+from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
@@ -290,6 +290,18 @@ def solved(pairs: Sequence[tuple[Dim, Dim]]) -> dict[Var, Dim] | tuple[Dim, Dim]
     return found
 
 
+def widened(size: Expr) -> Expr:
+    """The size as an int64, in which products of two symbols have room."""
+    match size:
+        case IntImm(value=number):
+            return IntImm(INT64, number)
+        case Var():
+            return Cast(INT64, size)
+        case Binary(op=op, a=a, b=b):
+            return binary(op, widened(a), widened(b))
+    raise GraphError(f"{dim_text(size)} is no size")
+
+
 # -- texts -------------------------------------------------------------------------------------------------------------
 
 
@@ -339,4 +351,5 @@ def dim_of(given: object) -> Dim:
 __all__ = [
     "MOST", "Dim", "always_apart", "dim_of", "dim_text", "divided", "greater", "never_negative", "normal", "numbers",
     "product", "remedy", "replaced", "same", "shape_text", "smaller", "solved", "symbol", "symbols_of", "value",
+    "widened",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
+from verified_tir.graph.sizes import Dim
 
 CONTROL: Final = ("If", "Loop", "Scan")
 MOST_ITERATIONS: Final = 1000
@@ -35,8 +36,11 @@ class Reader(Protocol):
     def type(self, name: str, where: Any) -> Any:
         """The type of a value or constant, as ONNX writes it."""
 
-    def shape(self, name: str) -> tuple[int, ...]:
+    def dims(self, name: str) -> tuple[Dim, ...]:
         """The shape of a value or constant."""
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The same in numbers."""
 
     def fresh(self, word: str) -> str:
         """A prefix that no name has."""
@@ -121,7 +125,7 @@ def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
             raise GraphError(f"{name} has {count} numbers, not {len(found)}")
         return found
 
-    axes = [_axis(a, len(reader.shape(v))) for a, v in zip(each("scan_input_axes", n), inputs, strict=True)]
+    axes = [_axis(a, len(reader.dims(v))) for a, v in zip(each("scan_input_axes", n), inputs, strict=True)]
     backwards, turned = each("scan_input_directions", n), each("scan_output_directions", outputs)
     put = each("scan_output_axes", outputs)
     lengths = {reader.shape(v)[a] for v, a in zip(inputs, axes, strict=True)}
@@ -280,7 +284,7 @@ def _stacked(reader: Reader, name: str, values: list[str], axis: int) -> None:
         return
     if not values:
         raise GraphError(f"it does not run at all, and its result {name} has no shape")
-    place = _axis(axis, len(reader.shape(values[0])) + 1)
+    place = _axis(axis, len(reader.dims(values[0])) + 1)
     wide = []
     for v in values:
         wide.append(reader.fresh("wide"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import ml_dtypes
@@ -9,12 +10,13 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx import indexing, quantised, recurrent
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.more import cast, together
 from verified_tir.graph.onnx.registry import CONVERSIONS, conversion
 from verified_tir.graph.onnx.resize import resize, upsample
 from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
 from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import Dim, normal, numbers, shape_text
 
 CONVERSIONS.update({
     "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": pool, "AveragePool": pool, "Resize": resize,
@@ -49,10 +51,10 @@ def _wide(c: Converter, v: Value) -> Value:
 @conversion("MatMul")
 def _matmul(c: Converter) -> Value:
     a, b = c.value(0), c.value(1)
-    if not a.shape or not b.shape:
+    if not a.rank or not b.rank:
         raise c.fail("numbers are no matrices")
-    left = c.op("expand_dims", a, axis=(0,)) if len(a.shape) == 1 else a
-    right = c.op("expand_dims", b, axis=(1,)) if len(b.shape) == 1 else b
+    left = c.op("expand_dims", a, axis=(0,)) if a.rank == 1 else a
+    right = c.op("expand_dims", b, axis=(1,)) if b.rank == 1 else b
     made = cast(c, c.op("matmul", *(_wide(c, v) for v in (left, right))), a.dtype)
     gone = (*([-2] if left is not a else []), *([-1] if right is not b else []))
     if gone:
@@ -177,8 +179,8 @@ def _dropout(c: Converter) -> Any:
     if not c.several:
         return made
     kind = bool if c.opset >= 10 else x.dtype
-    every = c.builder.constant(np.ones((1,) * len(x.shape), kind), "kept")
-    return [made, c.op("broadcast_to", every, shape=x.shape)]
+    every = c.builder.constant(np.ones((1,) * x.rank, kind), "kept")
+    return [made, c.op("broadcast_to", every, shape=x.dims)]
 
 
 @conversion("Cast", "CastLike")
@@ -207,12 +209,12 @@ def _batch_norm(c: Converter) -> Value:
 @conversion("LayerNormalization")
 def _layer_norm(c: Converter) -> Any:
     x, scale = c.value(0), c.value(1)
-    axis = axis_of(c.attributes.get("axis", -1), len(x.shape))
-    axes, epsilon = tuple(range(axis, len(x.shape))), float(c.attributes.get("epsilon", 1e-5))
+    axis = axis_of(c.attributes.get("axis", -1), x.rank)
+    axes, epsilon = tuple(range(axis, x.rank)), float(c.attributes.get("epsilon", 1e-5))
     stash = c.reader.dtype(c.attributes.get("stash_type", 1), "stash_type")
     bias = c.value(2) if c.has(2) else None
     made: Value
-    if stash == x.dtype and not c.several and list(scale.shape) == list(x.shape[axis:]):
+    if stash == x.dtype and not c.several and scale.dims == x.dims[axis:]:
         zero = c.builder.constant(np.zeros(scale.shape, scale.dtype), "bias") if bias is None else bias
         made = c.op("nn.layer_norm", x, scale, zero, axes=axes, epsilon=epsilon)
         return made
@@ -248,12 +250,12 @@ def _lrn(c: Converter) -> Value:
 def _softmax(c: Converter) -> Value:
     x = c.value(0)
     name = "nn.softmax" if c.node.op_type == "Softmax" else "nn.log_softmax"
-    axis = c.attributes.get("axis", 1 if c.opset < 13 else -1) % max(1, len(x.shape))
+    axis = c.attributes.get("axis", 1 if c.opset < 13 else -1) % max(1, x.rank)
     made: Value
-    if c.opset >= 13 or axis == len(x.shape) - 1:
+    if c.opset >= 13 or axis == x.rank - 1:
         made = c.op(name, x, axis=axis)
         return made
-    made = c.op("reshape", c.op(name, together(c, x, axis), axis=1), shape=x.shape)
+    made = c.op("reshape", c.op(name, together(c, x, axis), axis=1), shape=x.dims)
     return made
 
 
@@ -278,20 +280,21 @@ def _concat(c: Converter) -> Value:
 def _split(c: Converter) -> Any:
     x = c.value(0)
     axis = c.attributes.get("axis", 0)
-    parts = c.numbers(1, "split")
+    parts = c.sizes(1, "split")
     count = len(c.node.output)
     if c.attributes.get("num_outputs", count) != count:
         raise c.fail(f"it has {count} results, and num_outputs is {c.attributes['num_outputs']}")
     if parts is None:
-        each = -(-x.shape[axis] // count)
-        parts = [min(each, x.shape[axis] - k * each) for k in range(count)]
-    return c.op("split", x, sections=tuple(int(n) for n in np.cumsum(parts)[:-1]), axis=axis)
+        (size,) = numbers(x.dims[axis:][:1], f"{x.name} along its axis {axis}")
+        each = -(-size // count)
+        parts = [min(each, size - k * each) for k in range(count)]
+    return c.op("split", x, sections=tuple(map(normal, accumulate(parts[:-1]))), axis=axis)
 
 
 @conversion("Slice")
 def _slice(c: Converter) -> Value:
     x = c.value(0)
-    starts, ends = c.numbers(1, "starts"), c.numbers(2, "ends")
+    starts, ends = c.sizes(1, "starts"), c.sizes(2, "ends")
     assert starts is not None and ends is not None
     axes = c.numbers(3, "axes") or list(range(len(starts)))
     steps = c.numbers(4, "steps") or [1] * len(starts)
@@ -299,26 +302,28 @@ def _slice(c: Converter) -> Value:
         raise c.fail(
             f"{len(starts)} starts, {len(ends)} ends, {len(axes)} axes and {len(steps)} steps do not go together"
         )
-    if len({axis_of(a, len(x.shape)) for a in axes}) != len(axes):
+    if len({axis_of(a, x.rank) for a in axes}) != len(axes):
         raise c.fail(f"an axis stands twice in {axes}")
-    begin = [_clamped(b, x.shape[a], s) for b, a, s in zip(starts, axes, steps, strict=True)]
+    begin = [_clamped(b, x.dims[a], s) for b, a, s in zip(starts, axes, steps, strict=True)]
     made: Value = c.op("strided_slice", x, axes=tuple(axes), begin=tuple(begin), end=tuple(ends), strides=tuple(steps))
     return made
 
 
-def _clamped(start: int, size: int, step: int) -> int:
+def _clamped(start: Dim, size: Dim, step: int) -> Dim:
     """Where a slice begins: going backwards from below the first element, at that, and not nowhere as in Python."""
-    return -size if step < 0 and start < -size else start
+    if step > 0 or not isinstance(start, int) or not isinstance(size, int):
+        return start
+    return max(start, -size)
 
 
 @conversion("Reshape")
 def _reshape(c: Converter) -> Value:
-    x, shape = c.value(0), c.numbers(1, "shape")
+    x, shape = c.value(0), c.sizes(1, "shape")
     assert shape is not None
     made: Value
     if c.attributes.get("allowzero", 0) and 0 in shape:
         if -1 in shape or x.type.size:
-            raise c.fail(f"{list(x.shape)} cannot take the shape {shape}")
+            raise c.fail(f"{shape_text(x.dims)} cannot take the shape {shape_text(shape)}")
         made = c.op("empty", x, shape=tuple(shape))
         return made
     made = c.op("reshape", x, shape=tuple(shape))
@@ -341,7 +346,7 @@ def _transpose(c: Converter) -> Value:
 @conversion("Squeeze", "Unsqueeze")
 def _squeeze(c: Converter) -> Value:
     axes = c.numbers(1, "axes")
-    rank = len(c.value(0).shape)
+    rank = c.value(0).rank
     if axes is not None:
         all_of = rank if c.node.op_type == "Squeeze" else rank + len(axes)
         if len({axis_of(a, all_of) for a in axes}) != len(axes):
@@ -355,9 +360,9 @@ def _squeeze(c: Converter) -> Value:
 def _expand(c: Converter) -> Value:
     from verified_tir.graph.operators.elementwise import broadcast_shape
 
-    x, shape = c.value(0), c.numbers(1, "shape")
+    x, shape = c.value(0), c.sizes(1, "shape")
     assert shape is not None
-    made: Value = c.op("broadcast_to", x, shape=tuple(broadcast_shape(x.shape, shape)))
+    made: Value = c.op("broadcast_to", x, shape=tuple(broadcast_shape(x.dims, shape)))
     return made
 
 
@@ -365,10 +370,10 @@ def _expand(c: Converter) -> Value:
 def _gather(c: Converter) -> Value:
     x, axis = c.value(0), c.attributes.get("axis", 0)
     known = c.reader.arrays.get(c.node.input[1])
-    size = x.shape[axis_of(axis, len(x.shape))]
-    if known is not None and known.size and not (-size <= known.min() and known.max() < size):
+    size = x.dims[axis_of(axis, x.rank)]
+    if isinstance(size, int) and known is not None and known.size and not (-size <= known.min() and known.max() < size):
         raise c.fail(f"its indices are {known.min()} to {known.max()}, and there are {size} elements")
-    if not size and c.value(1).type.size:
+    if size == 0 and 0 not in c.value(1).dims:
         raise c.fail("there are no elements to be taken")
     made: Value = c.op("take", x, c.value(1), axis=axis)
     return made
@@ -378,7 +383,7 @@ def _gather(c: Converter) -> Value:
 def _pad(c: Converter) -> Value:
     x, pads = c.value(0), c.numbers(1, "pads")
     assert pads is not None
-    rank = len(x.shape)
+    rank = x.rank
     found = c.numbers(3, "axes")
     axes = list(range(rank)) if found is None else [axis_of(a, rank) for a in found]
     if len(pads) != 2 * len(axes) or len(set(axes)) != len(axes):
@@ -403,7 +408,7 @@ def _reduce(c: Converter, name: str) -> Value:
     if not axes:
         if noop:
             return x
-        axes = list(range(len(x.shape)))
+        axes = list(range(x.rank))
     made: Value
     if x.dtype == "bool":  # the greatest of bools is whether one is true
         made = c.op(name, c.op("astype", x, dtype="int8"), axis=tuple(axes), keepdims=keep)

@@ -16,6 +16,7 @@ import numpy as np
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
 from verified_tir.graph.onnx.schema import Shape
+from verified_tir.graph.sizes import Dim
 
 MOST: Final = 2**26
 """Results with more elements are not computed in advance."""
@@ -83,7 +84,7 @@ def _tensor(name: str, array: Any, dtype: str, shape: Shape) -> Array:
     return found
 
 
-def fits(shape: Sequence[int], wanted: Sequence[int | None]) -> bool:
+def fits(shape: Sequence[Dim], wanted: Sequence[int | None]) -> bool:
     """Whether a shape is one that was inferred, in which some extents may be open."""
     return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from verified_tir.graph.ir import Value
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
 
@@ -66,7 +66,7 @@ def _checked(c: Converter, k: int, sizes: list[int]) -> Value:
 @conversion("ScatterElements", "Scatter")
 def _scatter_elements(c: Converter) -> Any:
     x = c.value(0)
-    axis = axis_of(c.attributes.get("axis", 0), len(x.shape))
+    axis = axis_of(c.attributes.get("axis", 0), x.rank)
     indices = _checked(c, 1, [x.shape[axis]])
     return c.op("scatter_elements", x, indices, c.value(2), axis=axis,
                 reduction=c.attributes.get("reduction", "none"))  # fmt: skip
@@ -76,8 +76,8 @@ def _slices(c: Converter, x: Value, k: int, common: int = 0) -> Value:
     """Indices whose last dimension says where slices of x are."""
     shape = list(c.reader.arrays[c.node.input[k]].shape) if c.node.input[k] in c.reader.arrays else c.value(k).shape
     deep = shape[-1] if shape else 0
-    if not 1 <= deep <= len(x.shape) - common:
-        raise c.fail(f"indices have 1 to {len(x.shape) - common} numbers each, not {deep}")
+    if not 1 <= deep <= x.rank - common:
+        raise c.fail(f"indices have 1 to {x.rank - common} numbers each, not {deep}")
     sizes = list(x.shape[common : common + deep])
     return _checked(c, k, sizes) if deep > 1 else _checked(c, k, sizes[:1])
 

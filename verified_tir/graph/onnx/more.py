@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from verified_tir.graph.element_types import SMALL
 from verified_tir.graph.ir import Value
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import CONVERSIONS, conversion
 from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import dim_text, greater, normal, numbers
 
 for _theirs, _ours in {"Tan": "tan", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh", "IsNaN": "isnan"}.items():
     CONVERSIONS[_theirs] = lambda c, name=_ours: c.op(name, c.value(0))  # type: ignore[misc]
@@ -28,24 +28,22 @@ def _argument(c: Converter) -> Any:
 
 def together(c: Converter, x: Value, axis: int) -> Value:
     """All dimensions from the axis on together, as operators before opset 13 take them; those before it likewise."""
-    rows = math.prod(x.shape[:axis])
-    made: Value = c.op("reshape", x, shape=(rows, x.type.size // max(1, rows)))
+    made: Value = c.op("flatten", x, axis=axis)
     return made
 
 
 @conversion("Hardmax")
 def _hardmax(c: Converter) -> Any:
     x = c.value(0)
-    axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, len(x.shape)))
+    axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, x.rank))
     flat = x
     if c.opset < 13:  # all dimensions from the axis on together
         flat, axis = together(c, x, axis), 1
-    places = np.arange(flat.shape[axis], dtype=np.int64).reshape(
-        [-1 if k == axis else 1 for k in range(len(flat.shape))]
-    )
+    (size,) = numbers(flat.dims[axis : axis + 1], f"{flat.name} along its axis {axis}")
+    places = np.arange(size, dtype=np.int64).reshape([-1 if k == axis else 1 for k in range(flat.rank)])
     here = c.op("equal", c.op("argmax", flat, axis=axis), c.builder.constant(places, "places"))
     found = c.op("astype", here, dtype=x.dtype)
-    return found if flat is x else c.op("reshape", found, shape=x.shape)
+    return found if flat is x else c.op("reshape", found, shape=x.dims)
 
 
 @conversion("CumSum")
@@ -62,6 +60,24 @@ def _cumsum(c: Converter) -> Any:
 @conversion("GatherElements")
 def _gather_elements(c: Converter) -> Any:
     return c.op("gather_elements", c.value(0), c.value(1), axis=c.attributes.get("axis", 0))
+
+
+@conversion("ConstantOfShape")
+def _constant_of_shape(c: Converter) -> Any:
+    value = np.asarray(c.attributes.get("value", np.zeros(1, np.float32))).reshape(())
+    return c.op("broadcast_to", c.builder.constant(value, "value"), shape=tuple(c.sizes(0, "shape") or ()))
+
+
+@conversion("Range")
+def _range(c: Converter) -> Any:
+    ((start,), (limit,), (step,)) = (c.sizes(k, what) or [] for k, what in enumerate(("start", "limit", "delta")))
+    if not isinstance(step, int) or step == 0:
+        raise c.fail(f"its delta is a number that is not 0, not {dim_text(step)}")
+    if step < 0:
+        start, limit = -start, -limit
+    count = greater(normal((limit - start + abs(step) - 1) // abs(step)), 0)
+    first = normal(start if step > 0 else -start)
+    return c.op("arange", *c.reader.shown([first]), start=first, step=step, count=count, dtype=c.type_of(0))
 
 
 @conversion("Tile")
@@ -87,10 +103,10 @@ def _mean(c: Converter) -> Any:
 @conversion("InstanceNormalization")
 def _instance_norm(c: Converter) -> Any:
     x = c.value(0)
-    if len(x.shape) < 3:
-        raise c.fail(f"it takes x[n, c, …], not {len(x.shape)} dimensions")
-    axes = tuple(range(2, len(x.shape)))
-    own = (x.shape[1], *(1 for _ in axes))
+    if x.rank < 3:
+        raise c.fail(f"it takes x[n, c, …], not {x.rank} dimensions")
+    axes = tuple(range(2, x.rank))
+    own = (x.dims[1], *(1 for _ in axes))
     scale, bias = (c.op("reshape", c.value(k), shape=own) for k in (1, 2))
     epsilon = c.builder.constant(np.asarray(c.attributes.get("epsilon", 1e-5), x.dtype), "epsilon")
     centred = c.op("subtract", x, c.op("mean", x, axis=axes, keepdims=True))

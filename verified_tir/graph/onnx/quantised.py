@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from verified_tir.graph.ir import Value
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.more import cast
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.onnx.windows import convolution
@@ -28,10 +28,10 @@ def _along(c: Converter, v: Value, shape: Sequence[int], axis: int) -> Value:
         places = c.builder.constant(np.arange(shape[axis], dtype=np.int64) // block, "blocks")
         made = c.op("take", v, places, axis=axis)
         return made
-    if v.type.size == 1 and len(v.shape) <= 1:
+    if v.type.size == 1 and v.rank <= 1:
         made = c.op("reshape", v, shape=())
         return made
-    if len(v.shape) != 1:
+    if v.rank != 1:
         raise c.fail(f"scales are one number, or as many as there are along an axis, and not of shape {list(v.shape)}")
     made = c.op("reshape", v, shape=tuple(v.shape[0] if k == axis else 1 for k in range(len(shape))))
     return made
@@ -40,7 +40,7 @@ def _along(c: Converter, v: Value, shape: Sequence[int], axis: int) -> Value:
 def _axis(c: Converter, x: Value) -> int:
     """The axis along which scales are given, if there are several."""
     axis = int(c.attributes.get("axis", 1))
-    return axis_of(axis, len(x.shape)) if len(x.shape) > 1 else 0
+    return axis_of(axis, x.rank) if x.rank > 1 else 0
 
 
 @conversion("DequantizeLinear")
@@ -93,7 +93,7 @@ def _matmul_integer(c: Converter) -> Any:
     if c.has(2):
         zero = cast(c, c.value(2), "int32")
         one = zero.type.size == 1
-        shape = () if one else (zero.shape[0], 1) if len(zero.shape) == 1 else zero.shape
+        shape = () if one else (zero.shape[0], 1) if zero.rank == 1 else zero.shape
         a = c.op("subtract", a, c.op("reshape", zero, shape=shape))
     if c.has(3):
         zero = cast(c, c.value(3), "int32")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from verified_tir.graph.ir import Value
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import conversion
 
 ACTIVATIONS = {"sigmoid": "sigmoid", "tanh": "tanh", "relu": "nn.relu"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
 
 Conversion = Callable[[Converter], Any]
 CONVERSIONS: dict[str, Conversion] = {}

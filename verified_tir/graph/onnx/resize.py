@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.graph.ir import Value
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.operators.shape import axis_of
 
 Numbers = npt.NDArray[np.float64]
@@ -50,7 +50,7 @@ def resize(c: Converter) -> Value:
     outside, smooth = bool(a.get("exclude_outside", 0)), bool(a.get("antialias", 0))
     beyond, policy = float(a.get("extrapolation_value", 0.0)), a.get("keep_aspect_ratio_policy", "stretch")
     chosen = a.get("axes")
-    axes = list(range(len(x.shape))) if chosen is None else [axis_of(k, len(x.shape)) for k in chosen]
+    axes = list(range(x.rank)) if chosen is None else [axis_of(k, x.rank) for k in chosen]
     if c.opset < 11:
         place, nearest = "asymmetric", "floor"
         moved = _axes(c, x, axes, c.array(1, "scales"), None, None, policy)
@@ -87,7 +87,7 @@ def upsample(c: Converter) -> Value:
     scales = np.asarray(given) if given is not None else c.array(1, "scales")
     if mode not in ("nearest", "linear"):
         raise c.fail(f"mode is nearest or linear, not {mode!r}")
-    moved = _axes(c, x, list(range(len(x.shape))), scales, None, None, "stretch")
+    moved = _axes(c, x, list(range(x.rank)), scales, None, None, "stretch")
     if mode == "nearest" and (repeated := _repeated(c, x, moved, "asymmetric", "floor")) is not None:
         return repeated
     for axis in moved:
@@ -102,7 +102,7 @@ def upsample(c: Converter) -> Value:
 def _repeated(c: Converter, x: Value, moved: Sequence[Axis], place: str, nearest: str) -> Value | None:
     """Where height and width become whole multiples, each element repeated: an operator that layouts know."""
     times = {2: 1, 3: 1}
-    if len(x.shape) != 4 or not moved or place == "tf_crop_and_resize":
+    if x.rank != 4 or not moved or place == "tf_crop_and_resize":
         return None
     for a in moved:
         index = np.clip(_nearest(_places(a, place), nearest), 0, a.before - 1)
@@ -207,7 +207,7 @@ def _taken(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64]) -> Val
 def _weighted(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64], weights: Numbers) -> Value:
     if np.dtype(x.dtype).kind in "iu":
         raise c.fail(f"elements of {x.dtype} are not interpolated here; a Cast to float32 before is")
-    shape = [a.after if k == a.axis else 1 for k in range(len(x.shape))]
+    shape = [a.after if k == a.axis else 1 for k in range(x.rank)]
     found: Value | None = None
     for k in range(index.shape[1]):
         if not weights[:, k].any():
@@ -223,7 +223,7 @@ def _extrapolated(c: Converter, x: Value, a: Axis, outside: npt.NDArray[np.bool_
     """The value for places beyond the operand."""
     if not outside.any():
         return x
-    shape = [a.after if k == a.axis else 1 for k in range(len(x.shape))]
+    shape = [a.after if k == a.axis else 1 for k in range(x.rank)]
     mask = c.builder.constant(outside.reshape(shape), "outside")
     made: Value = c.op("where", mask, c.builder.constant(np.asarray(value, x.dtype), "beyond"), x)
     return made

@@ -7,13 +7,15 @@ what is made of it has the types that its schema infers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
+from verified_tir.graph.sizes import Dim
+from verified_tir.ir.expr import Expr, Var
 
 OLDEST: Final = 7
 """Operators of older opsets broadcast in other ways."""
@@ -95,11 +97,12 @@ def inferred(
     return results
 
 
-def type_of(dtype: Any, shape: tuple[int, ...]) -> Any:
-    """The type of a tensor, as ONNX writes it."""
+def type_of(dtype: Any, shape: Sequence[Dim]) -> Any:
+    """The type of a tensor, as ONNX writes it: symbols by name, and nothing for what is made of them."""
     from onnx import helper
 
-    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape)
+    dims = [e.name if isinstance(e, Var) else None if isinstance(e, Expr) else e for e in shape]
+    return helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), dims)
 
 
 def _shape(t: Any) -> Shape:

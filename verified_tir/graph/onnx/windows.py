@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from verified_tir.graph.ir import Value
-from verified_tir.graph.onnx.load import Converter
+from verified_tir.graph.onnx.converter import Converter
+from verified_tir.graph.sizes import numbers
 
 
 def _numbers(c: Converter, name: str, default: int, rank: int) -> list[int]:
@@ -36,15 +37,15 @@ def _four(pads: tuple[list[int], list[int]]) -> tuple[int, int, int, int]:
 
 
 def _rank(c: Converter, x: Value) -> int:
-    rank = len(x.shape) - 2
+    rank = x.rank - 2
     if rank < 1:
-        raise c.fail(f"windows go over dimensions after the first two, and there are {len(x.shape)}")
+        raise c.fail(f"windows go over dimensions after the first two, and there are {x.rank}")
     return rank
 
 
 def _wide(c: Converter, v: Value) -> Value:
     """A tensor of three dimensions with one more, of extent 1, before the last."""
-    if len(v.shape) != 3:
+    if v.rank != 3:
         return v
     made: Value = c.op("expand_dims", v, axis=(2,))
     return made
@@ -57,7 +58,12 @@ def _narrow(c: Converter, v: Value, rank: int) -> Value:
     return made
 
 
-def _padding(c: Converter, size: Sequence[int], kernel: Sequence[int]) -> tuple[list[int], list[int]]:
+def _extents(x: Value) -> tuple[int, ...]:
+    """The extents that windows go over."""
+    return numbers(x.dims[2:], f"{x.name} behind its first two dimensions")
+
+
+def _padding(c: Converter, x: Value, kernel: Sequence[int]) -> tuple[list[int], list[int]]:
     """What is before and after each dimension, also where ``auto_pad`` leaves it to be computed."""
     rank = len(kernel)
     mode = c.attributes.get("auto_pad", "NOTSET")
@@ -72,7 +78,7 @@ def _padding(c: Converter, size: Sequence[int], kernel: Sequence[int]) -> tuple[
         raise c.fail(f"auto_pad is NOTSET, VALID, SAME_UPPER or SAME_LOWER, not {mode}")
     strides, dilations = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
     more = []
-    for n, k, s, d in zip(size[2:], kernel, strides, dilations, strict=True):
+    for n, k, s, d in zip(_extents(x), kernel, strides, dilations, strict=True):
         more.append(max(0, (-(-n // s) - 1) * s + d * (k - 1) + 1 - n))
     return _halves(more, mode)
 
@@ -86,8 +92,8 @@ def _halves(more: Sequence[int], mode: str) -> tuple[list[int], list[int]]:
 def _shape_of_weights(c: Converter, x: Value, w: Value) -> int:
     """The rank of the windows."""
     rank = _rank(c, x)
-    if len(w.shape) != rank + 2:
-        raise c.fail(f"weights have {rank + 2} dimensions, as the input has, not {len(w.shape)}")
+    if w.rank != rank + 2:
+        raise c.fail(f"weights have {rank + 2} dimensions, as the input has, not {w.rank}")
     shape = list(w.shape[2:])
     if list(c.attributes.get("kernel_shape", shape)) != shape:
         raise c.fail(f"kernel_shape is that of the weights, {shape}, not {list(c.attributes['kernel_shape'])}")
@@ -103,7 +109,7 @@ def convolution(c: Converter, x: Value, w: Value, bias: Sequence[Value]) -> Valu
     """The convolution of an image with weights, with the node's attributes."""
     rank = _shape_of_weights(c, x, w)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
-    pads, groups = _padding(c, x.shape, w.shape[2:]), int(c.attributes.get("group", 1))
+    pads, groups = _padding(c, x, w.shape[2:]), int(c.attributes.get("group", 1))
     made: Value
     if rank > 2:
         made = c.op("nn.conv", x, w, *bias, strides=strides, dilation=dilation, padding=pads, groups=groups)
@@ -125,14 +131,14 @@ def conv_transpose(c: Converter) -> Value:
     mode, wanted = c.attributes.get("auto_pad", "NOTSET"), c.attributes.get("output_shape")
     if wanted is not None or mode in ("SAME_UPPER", "SAME_LOWER"):
         c.attributes.get("pads")  # they follow from the shape
-        goal = [n * s for n, s in zip(x.shape[2:], strides, strict=True)] if wanted is None else list(wanted)[-rank:]
-        every = zip(x.shape[2:], strides, more, reach, goal, strict=True)
+        goal = [n * s for n, s in zip(_extents(x), strides, strict=True)] if wanted is None else list(wanted)[-rank:]
+        every = zip(_extents(x), strides, more, reach, goal, strict=True)
         total = [s * (n - 1) + p + r - g for n, s, p, r, g in every]
         more = [p + max(0, -t) for p, t in zip(more, total, strict=True)]
         # here the odd element is in front, unless the upper ones are the same (ONNX's formula for output_shape)
         pads = _halves([max(0, t) for t in total], "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER")
     else:
-        pads = _padding(c, x.shape, w.shape[2:])
+        pads = _padding(c, x, w.shape[2:])
     made: Value
     groups = int(c.attributes.get("group", 1))
     if rank > 2:
@@ -152,7 +158,7 @@ def pool(c: Converter) -> Any:
     rank = _rank(c, x)
     kernel = _numbers(c, "kernel_shape", 1, rank)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
-    pads, ceil = _padding(c, x.shape, kernel), bool(c.attributes.get("ceil_mode", 0))
+    pads, ceil = _padding(c, x, kernel), bool(c.attributes.get("ceil_mode", 0))
     whole: dict[str, Any] = {
         "pool_size": kernel, "strides": strides, "padding": pads, "dilation": dilation, "ceil_mode": ceil,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import at, dims, greatest, least
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of
-from verified_tir.graph.sizes import dim_text, product, shape_text
+from verified_tir.graph.sizes import dim_text, product, shape_text, widened
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -71,7 +71,7 @@ def counted(x: Tensor, axes: Sequence[int]) -> Expr:
     """How many elements there are along the axes together, as x has numbers."""
     size = dims(x)
     count = product(size[a] for a in sorted(set(axes)))
-    return T.cast(count, x.dtype) if isinstance(count, Expr) else const(count, x.dtype)
+    return T.cast(widened(count), x.dtype) if isinstance(count, Expr) else const(count, x.dtype)
 
 
 @operator("mean")

@@ -14,8 +14,8 @@ from typing import Any, TypeVar, final
 from verified_tir import te
 from verified_tir.graph.element_types import SMALL, held_as
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import TensorType
-from verified_tir.graph.sizes import Dim, remedy, symbols_of
+from verified_tir.graph.ir import TensorType, sizes_in
+from verified_tir.graph.sizes import Dim, remedy, replaced, same, symbols_of
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
@@ -165,11 +165,17 @@ def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], w
     inputs, results = define(name, types, attrs, where)
     hidden = _hidden([*inputs, *results])
     if hidden:
-        by = {d: Var.fresh("m", INT32) for d in _composed(types, hidden)}
+        sizes = [*(d for t in types for d in t.dims), *sizes_in(attrs)]
+        by: dict[Dim, Dim] = {d: Var.fresh("m", INT32) for d in sizes if any(v in hidden for v in symbols_of([d]))}
         others = [TensorType(tuple(by.get(d, d) for d in t.dims), t.dtype) for t in types]
-        inputs, results = define(name, others, _in_attributes(attrs, by), where)
-        if still := _hidden([*inputs, *results]):
-            raise GraphError(f"{where or name}: the size of no dimension here is {still[0].name}; {remedy(still)}")
+        whole, (inputs, results) = results, define(name, others, _in_attributes(attrs, by), where)
+        back = {m: d for d, m in by.items() if isinstance(m, Var)}
+        as_before = all(
+            same(replaced(e, back), d) for t, w in zip(results, whole, strict=True)
+            for e, d in zip(t.shape, w.shape, strict=True)
+        )  # fmt: skip
+        if not as_before or _hidden([*inputs, *results]):
+            raise GraphError(f"{where or name}: the size of no dimension here is {hidden[0].name}; {remedy(hidden)}")
     try:
         return te.create_prim_func([*inputs, *results], name.replace(".", "_"), empty=True)
     except (te.TEError, IRError) as problem:  # elements are computed when they are asked for
@@ -180,11 +186,6 @@ def _hidden(tensors: Sequence[Tensor]) -> list[Var]:
     """The symbols of a program that are extents of none of its tensors, and so would not be known."""
     sizes = [e for t in tensors for e in t.shape]
     return [v for v in symbols_of(sizes) if v not in sizes]
-
-
-def _composed(types: Sequence[TensorType], hidden: Sequence[Var]) -> dict[Dim, None]:
-    """The extents that are made of hidden symbols."""
-    return dict.fromkeys(d for t in types for d in t.dims if any(v in hidden for v in symbols_of([d])))
 
 
 def _in_attributes(given: Any, by: Mapping[Dim, Dim]) -> Any:

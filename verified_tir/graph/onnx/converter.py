@@ -1,0 +1,145 @@
+"""What the conversion of an ONNX node works with: its operands, its attributes, and the graph in the making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import Array, Value
+from verified_tir.graph.onnx.counts import listed
+from verified_tir.graph.sizes import Dim, remedy, shape_text
+
+if TYPE_CHECKING:
+    from verified_tir.graph.onnx.load import Reader
+
+
+def name_of(node: Any) -> str:
+    """The name of a node, or what it computes."""
+    return str(node.name) or f"{node.op_type} ({', '.join(node.output)})"
+
+
+def at(node: Any, message: str) -> GraphError:
+    """An error that names a node."""
+    return GraphError(f"node {shown(name_of(node), 200)} ({shown(node.op_type, 80)}): {shown(message, 600)}")
+
+
+def shown(text: str, most: int) -> str:
+    """A text of somebody else's in one line, not too long, and without what a terminal would obey."""
+    plain = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return plain if len(plain) <= most else f"{plain[:most]}…"
+
+
+@final
+class Attributes(Mapping[str, Any]):
+    """The attributes of a node; those that a conversion does not look at are none that it knows."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = dict(given)
+        self._seen: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self._seen.add(name)
+        return self._given[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The attribute, or its default; numbers with a point have the precision of float32, as those given have."""
+        found = self[name] if name in self._given else default
+        return float(np.float32(found)) if isinstance(found, float) else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Those that were not looked at."""
+        return [n for n in self._given if n not in self._seen]
+
+
+@final
+class Converter:
+    """What a conversion of a node works with: its operands, its attributes, and the graph in the making."""
+
+    def __init__(self, reader: Reader, node: Any) -> None:
+        self.reader = reader
+        self.builder = reader.builder
+        self.node = node
+        self.opset = reader.opset
+        self.attributes = Attributes({a.name: reader.attribute(a) for a in node.attribute})
+        self.name = name_of(node)
+
+    def fail(self, message: str) -> GraphError:
+        """An error that names the node."""
+        return at(self.node, message)
+
+    def has(self, k: int) -> bool:
+        """Whether there is a k-th operand; optional ones may be left out."""
+        return k < len(self.node.input) and self.node.input[k] != ""
+
+    @property
+    def several(self) -> bool:
+        """Whether more than its first result is used."""
+        return any(n in self.reader.used for n in self.node.output[1:] if n)
+
+    def value(self, k: int) -> Value:
+        """The k-th operand as a value of the graph."""
+        if not self.has(k):
+            raise self.fail(f"operand {k} is missing")
+        return self.reader.value(self.node.input[k], self)
+
+    def type_of(self, k: int) -> str:
+        """The element type of the k-th operand, of which nothing else matters."""
+        name = self.node.input[k]
+        if name in self.reader.counts:
+            return self.reader.counts[name].dtype
+        found = self.reader.arrays.get(name)
+        return self.value(k).dtype if found is None else str(found.dtype)
+
+    def values(self) -> list[Value]:
+        """All operands."""
+        return [self.value(k) for k in range(len(self.node.input))]
+
+    def array(self, k: int, what: str) -> Array | None:
+        """The k-th operand as a constant; ``None`` if it is left out.
+
+        :raises GraphError: if it is no constant.
+        """
+        if not self.has(k):
+            return None
+        found = self.reader.arrays.get(self.node.input[k])
+        if found is None:
+            open_ = self.reader.counts.get(self.node.input[k])
+            if open_ is not None:
+                sizes = listed(open_, what)
+                raise self.fail(f"its {what} is {shape_text(sizes)}, and must be numbers here; {remedy(sizes)}")
+            raise self.fail(f"its {what} is computed by the model, and must be a constant here")
+        return found
+
+    def sizes(self, k: int, attribute: str) -> list[Dim] | None:
+        """Numbers, or sizes that are open, that are an attribute in older models and an operand in newer ones."""
+        if attribute not in self.attributes and self.has(k) and self.node.input[k] in self.reader.counts:
+            return listed(self.reader.counts[self.node.input[k]], attribute)
+        array = None if attribute in self.attributes else self.array(k, attribute)
+        if array is not None:
+            return listed(array, attribute)
+        return None if attribute not in self.attributes else [int(n) for n in self.attributes[attribute]]
+
+    def numbers(self, k: int, attribute: str) -> list[int] | None:
+        """Integers that are an attribute in older models and an operand in newer ones."""
+        if attribute in self.attributes:
+            found = self.attributes[attribute]
+            return [int(n) for n in found]
+        array = self.array(k, attribute)
+        return None if array is None else [int(n) for n in array.reshape(-1)]
+
+    def op(self, name: str, *inputs: Value, **attrs: Any) -> Any:
+        """A node of the graph, named after this one's result."""
+        return self.builder.op(name, *inputs, name=self.node.output[0], source=self.name, **attrs)
+
+
+__all__ = ["Attributes", "Converter", "at", "name_of", "shown"]
