@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from verified_tir.testing import onnx_shapes  # noqa: F401 (drawings are registered)
+from verified_tir.testing import onnx_layers, onnx_shapes  # noqa: F401 (drawings are registered)
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.onnx_case import OnnxModel, OnnxNode
 from verified_tir.testing.onnx_draft import Draft
 from verified_tir.testing.onnx_operators import NOT_DRAWN, draw_node
 
-OPSETS = (21, 13, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24, 25)
+OPSETS = (21, 13, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24, 25, 26)
 LAYOUTS = ("NCHW4c", "NHWC", "NCHW2c", "NCHW16c")
 USUAL = ("Conv", "MaxPool", "AveragePool", "Relu", "Add", "Mul", "Concat", "Transpose", "Reshape", "Slice", "Pad",
          "MatMul", "Cast", "Split", "BatchNormalization")  # fmt: skip
 """Operators that layouts and fusion are about."""
 
 
+@cache
 def operators(opset: int) -> list[str]:
     """The operators of an opset that are read: those known, those that ONNX defines by others, and shapes."""
     from onnx import defs
@@ -51,7 +53,7 @@ def onnx_models(least: int = 5, most: int = 15, only: str = "") -> SearchStrateg
 @st.composite
 def _models(draw: DrawFn, least: int, most: int, only: str) -> OnnxModel:
     pick = Picker(draw)
-    opset = pick.among(OPSETS)
+    opset = pick.among([n for n in OPSETS if not only or only in operators(n)])
     d = Draft(pick, opset)
     known = operators(opset)
     offset = pick.integer(0, 1 << 16)

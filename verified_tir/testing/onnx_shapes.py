@@ -397,29 +397,4 @@ def _resize(d: Draft, op: str) -> None:
               attributes)  # fmt: skip
 
 
-# -- recurrent ---------------------------------------------------------------------------------------------------------
-
-
-@drawing("RNN", "GRU", "LSTM")
-def _recurrent(d: Draft, op: str) -> None:
-    length, batch, size, hidden = d.pick.integer(1, 3), d.pick.integer(1, 2), d.pick.integer(1, 3), d.pick.integer(1, 3)
-    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op]
-    direction = d.pick.one("forward", "reverse", "bidirectional")
-    both = 2 if direction == "bidirectional" else 1
-    dtype = d.dtype(types_of(op, d.opset, 0))
-    x = d.some((dtype,), lambda v: v.rank == 3 and 0 not in v.shape, lambda: (length, batch, size))
-    length, batch, size = x.shape
-    operands = [x.name, d.like(x.dtype, (both, gates * hidden, size)).name,
-                d.like(x.dtype, (both, gates * hidden, hidden)).name]  # fmt: skip
-    operands.append(d.like(x.dtype, (both, 2 * gates * hidden)).name if d.pick.flip() else "")
-    operands.append("")
-    states = [
-        d.like(x.dtype, (both, batch, hidden)).name if d.pick.rarely(3) else "" for _ in range(1 + (op == "LSTM"))
-    ]
-    attributes: dict[str, Any] = {"hidden_size": hidden, "direction": direction}
-    if op == "GRU" and d.pick.flip():
-        attributes["linear_before_reset"] = 1
-    d.add(op, [*operands, *states], attributes, d.pick.integer(1, 3 if op == "LSTM" else 2))
-
-
 __all__: list[str] = []
