@@ -19,7 +19,7 @@ def numbers(seed: int) -> tuple[int, int, int, int]:
     return rng.randrange(10000), rng.randrange(10000), rng.randrange(10000), rng.randrange(10000)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("k", range(COUNT))
 def test_honest_plans_pass(k: int) -> None:
     outcome = checked(Forged.of(honest(k)), honest(k).model)
@@ -27,14 +27,10 @@ def test_honest_plans_pass(k: int) -> None:
     assert [b.name for b in outcome.believed] == (["library.f", "relu", "tanh"] if k == 3 else [])
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", FORGERIES)
 def test_each_kind_of_forgery_is_found(kind: str) -> None:
-    seen = [
-        assert_found(honest(model), [(kind, numbers(seed))], with_model=bool(seed % 2))
-        for seed in range(6)
-        for model in (0, 1)
-    ]
+    seen = [assert_found(honest(0), [(kind, numbers(seed))], with_model=bool(seed % 2)) for seed in range(3)]
     assert {"found", "believed"} & {*seen}
 
 
@@ -68,11 +64,11 @@ def test_a_planted_fault_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_certificates_that_prove_nothing_in_a_graph_are_in_the_pool() -> None:
-    assert {"asserted/relu", "implemented/relu"} <= pool().keys()
+    assert {"asserted/relu", "implemented/relu"} <= pool(4).keys()
 
 
 def test_a_finding_is_a_test() -> None:
-    case = Forgeries(1, (("a step", (1, 2, 3, 4)),), with_model=True)
+    case = Forgeries(4, (("a step", (1, 2, 3, 4)),), with_model=True)
     seen = Observed()
     case.check(seen)
     assert seen.totals["plans"] == 1 and seen.covered["forgery of a plan", "a step"] == 1
@@ -82,7 +78,7 @@ def test_a_finding_is_a_test() -> None:
 
 
 def test_what_passes_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verified_tir.fuzz.forged_plans.checked", lambda *_: checked(Forged.of(honest(1)), None))
+    monkeypatch.setattr("verified_tir.fuzz.forged_plans.checked", lambda *_: checked(Forged.of(honest(4)), None))
     with pytest.raises(Disagreement, match=r"forgery-passes"):
         for seed in range(100):
-            Forgeries(1, (("a number", numbers(seed)),), with_model=False).check(Observed())
+            Forgeries(4, (("a number", numbers(seed)),), with_model=False).check(Observed())

@@ -240,7 +240,7 @@ def step(forged: Forged, numbers: Numbers) -> None:
     steps = forged.document(numbers)["steps"]
     j, k = numbers[1] % len(steps), numbers[2] % len(steps)
     kinds = (*KINDS, *REPLACEMENTS)
-    certificates = sorted(pool())
+    certificates = pool(forged.honest.number)
     match numbers[3] % 10:
         case 0:
             steps[j]["kind"] = kinds[numbers[2] % len(kinds)]
@@ -254,8 +254,8 @@ def step(forged: Forged, numbers: Numbers) -> None:
             key = sorted(steps[j])[numbers[0] % len(steps[j])]
             steps[j][key] = copy.deepcopy(steps[k][key])
         case 5:
-            name = certificates[numbers[2] % len(certificates)]
-            steps[j] |= {"certificate": name, "root": pool()[name]["root"]}
+            name = sorted(certificates)[numbers[2] % len(certificates)]
+            steps[j] |= {"certificate": name, "root": certificates[name]["root"]}
         case 6:
             steps[j] |= {"certificate": None, "root": None, "kind": ("same", "external")[numbers[2] % 2]}
         case 7:
@@ -313,8 +313,13 @@ def packed_otherwise(forged: Forged, numbers: Numbers) -> None:
         array = pack(read_layout(text), forged.arrays[before[of]["sha256"]], c["dtype"])
     except (GraphError, ValueError):
         return  # this is no layout
-    c |= {"of": of, "layout": text, "sha256": array_hash(array)}
-    forged.arrays[c["sha256"]] = array
+    old, new = c["sha256"], array_hash(array)
+    c |= {"of": of, "layout": text, "sha256": new}
+    forged.arrays[new] = array
+    for other in forged.documents.values():  # those that begin where this one ends
+        for listed in other["constants"].values() if other is not document else ():
+            for one in listed.values():
+                one["sha256"] = new if one["sha256"] == old else one["sha256"]
 
 
 def beside(forged: Forged, numbers: Numbers) -> None:
@@ -399,7 +404,7 @@ class Outcome:
 
 def checked(forged: Forged, model: Graph | None) -> Outcome:
     """What is found in documents as they lie in a folder; their certificates were checked before."""
-    certificates = pool()
+    certificates = pool(forged.honest.number)
     roots = {name: c["root"] for name, c in certificates.items()}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -33,8 +33,9 @@ from verified_tir.script import tir as T  # noqa: N812
 @final
 @dataclass(frozen=True, slots=True)
 class Honest:
-    """The plan of a model: its documents by name, their certificates, and the arrays of constants by hash."""
+    """The plan of a model: its number, its documents by name, their certificates, and arrays of constants by hash."""
 
+    number: int
     model: Graph
     documents: Mapping[str, dict[str, Any]]
     written: Written
@@ -42,7 +43,7 @@ class Honest:
 
 
 def _honest(
-    model: Graph, made: Plan, name: str, before: tuple[Graph, dict[str, Any]] | None = None,
+    number: int, model: Graph, made: Plan, name: str, before: tuple[Graph, dict[str, Any]] | None = None,
     written: Written | None = None,
 ) -> Honest:  # fmt: skip
     planned = made.unfused or made
@@ -55,7 +56,7 @@ def _honest(
     if made.fused:
         _, documents[f"{name}/fused"] = write_fusions(planned.graph, made.graph, made.fused, name, written=written)
     arrays = {array_hash(a): a for g in (model, planned.before, planned.graph) for a in g.constants.values()}
-    return Honest(model, documents, written, arrays)
+    return Honest(number, model, documents, written, arrays)
 
 
 def _random(*shape: int) -> Array:
@@ -70,7 +71,7 @@ def _convolution() -> Honest:
     b = g.constant(np.arange(8, dtype=np.float32).reshape(1, 8, 1, 1), "b")
     p = g.op("nn.relu", g.op("add", y, b, name="z"), name="p")
     graph = g.finish(g.op("nn.softmax", p, name="s"), p)
-    return _honest(graph, plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph), fuse=True), "convolution")
+    return _honest(0, graph, plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph), fuse=True), "convolution")
 
 
 def _elided() -> Honest:
@@ -80,7 +81,7 @@ def _elided() -> Honest:
     w = g.constant(np.arange(16, dtype=np.float32).reshape(4, 4, 1, 1), "w")
     y = g.op("nn.conv2d", x, w, name="y")
     graph = g.finish(g.op("layout_transform", y, index_map=layout_named("NCHW4c", "NCHW"), name="z"), y)
-    return _honest(graph, plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph)), "elided")
+    return _honest(1, graph, plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph)), "elided")
 
 
 def _filled() -> Honest:
@@ -91,7 +92,9 @@ def _filled() -> Honest:
     tiles = layout_named("NCHW4c", "NCHW")
     assert tiles is not None
     held = Padded(tiles, 0.0)
-    return _honest(graph, plan(graph, {graph.nodes[0]: ([held], [held]), graph.nodes[1]: ([held], [tiles])}), "filled")
+    return _honest(
+        2, graph, plan(graph, {graph.nodes[0]: ([held], [held]), graph.nodes[1]: ([held], [tiles])}), "filled"
+    )
 
 
 _OPAQUE: Final = """
@@ -115,7 +118,7 @@ def _external() -> Honest:
         f: External("f", [([nhwc], [nhwc])], [other]), z: External("relu", [([nhwc], [nhwc])]),
         t: External("tanh", [([None], [None])]),
     }  # fmt: skip
-    return _honest(graph, plan(graph, external=external), "external")
+    return _honest(3, graph, plan(graph, external=external), "external")
 
 
 _TURNING: Final = """
@@ -142,7 +145,7 @@ def _hoisted() -> Honest:
     passed = hoist_layout_rewrites(graph)
     written, document = write_hoisting(graph, passed, "hoisted")
     made = plan(passed.graph, frozen_by_hoisting(passed.graph))
-    return _honest(graph, made, "hoisted", (graph, document), written)
+    return _honest(4, graph, made, "hoisted", (graph, document), written)
 
 
 _MODELS: Final[tuple[Callable[[], Honest], ...]] = (_convolution, _elided, _filled, _external, _hoisted)
@@ -163,20 +166,27 @@ def neg(x: T.Buffer((1, 6, 2, 2), "float32"), relu: T.Buffer((1, 6, 2, 2), "floa
 
 
 @cache
-def pool() -> Mapping[str, dict[str, Any]]:
-    """The certificates of all, and two that are right and prove nothing in a graph: of ReLU of what is asserted to be
-    five, and of ReLU by an external function."""
-    written = Written()
-    asserted, implemented = (Schedule(program_of(honest(2).model.nodes[0])) for _ in range(2))
+def useless() -> Mapping[str, dict[str, Any]]:
+    """Two certificates that are right and prove nothing in a graph: of ReLU of what is asserted to be five, and of ReLU
+    by an external function."""
+    g = GraphBuilder("model")
+    relu = program_of(g.finish(g.op("nn.relu", g.input("x", (1, 6, 2, 2)), name="y")).nodes[0])
+    asserted, implemented = Schedule(relu), Schedule(relu)
     x = asserted.func.buffers[0]
     asserted.assume(lambda *i: x[i].equal(5.0), x.name, axiom=True)
     asserted.restate(asserted.func.buffers[1].name, lambda *_: T.float32(5.0))
-    described = implemented.func
-    intrinsic = TensorIntrin("forged.negation", described, parse_func(_NEGATION))
+    intrinsic = TensorIntrin("forged.negation", relu, parse_func(_NEGATION))
     implemented.tensorize(implemented.get_loops("relu")[0], intrinsic)
+    written = Written()
     written.add("asserted/relu", asserted, Origin("asserted"))
     written.add("implemented/relu", implemented, Origin("implemented"))
-    return {name: c for k in range(COUNT) for name, c in honest(k).written.certificates.items()} | written.certificates
+    return written.certificates
+
+
+@cache
+def pool(k: int) -> Mapping[str, dict[str, Any]]:
+    """The certificates from which a forger of a plan takes others: its own, those of a small plan, and useless ones."""
+    return {**honest(k).written.certificates, **honest(COUNT - 1).written.certificates, **useless()}
 
 
 __all__ = ["COUNT", "Honest", "honest", "pool"]
