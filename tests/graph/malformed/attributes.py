@@ -20,24 +20,18 @@ def attributes() -> Iterator[Case]:
             for j, a in enumerate(n.attribute):
                 where = f"attribute: {a.name} of {n.name}"
 
-                def change(
-                    what: str,
-                    f: Callable[[Any], Any],
-                    k: int = k,
-                    j: int = j,
-                    where: str = where,
-                    base: str = base,
-                    node: str = n.name,
-                ) -> Case:
+                def change(what: str, f: Callable[[Any], Any], k: int = k, j: int = j, where: str = where,
+                           base: str = base, node: str = n.name) -> Case:  # fmt: skip
                     return changed(f"{where} {what}", base, lambda m: f(m.graph.node[k].attribute[j]), node)
 
-                yield changed(f"{where} is missing", base, lambda m, k=k, j=j: m.graph.node[k].attribute.pop(j), n.name)
+                def other(what: str, f: Callable[[Any], Any], change: Any = change) -> Case:
+                    """The node may be legal as it is then, and its result not fit into another one."""
+                    return change(what, f, node="node ")
+
                 yield changed(
-                    f"{where} stands twice",
-                    base,
-                    lambda m, k=k, j=j: m.graph.node[k].attribute.append(m.graph.node[k].attribute[j]),
-                    n.name,
+                    f"{where} is missing", base, lambda m, k=k, j=j: m.graph.node[k].attribute.pop(j), "node "
                 )
+                yield changed(f"{where} stands twice", base, lambda m, k=k, j=j: _twice(m.graph.node[k], j), n.name)
                 yield change("is a string", lambda a: _attribute(a, "one"))
                 yield change("is a tensor", lambda a: _attribute(a, numpy_helper.from_array(np.ones(1, np.float32))))
                 yield change("has no type", lambda a: a.ClearField("type"))
@@ -45,18 +39,22 @@ def attributes() -> Iterator[Case]:
                 yield change("has another name", lambda a: setattr(a, "name", "Other"))
                 if a.type == AttributeProto.INT:
                     for v in _NUMBERS:
-                        yield change(f"is {v}", lambda a, v=v: setattr(a, "i", v))
+                        yield other(f"is {v}", lambda a, v=v: setattr(a, "i", v))
                 elif a.type == AttributeProto.INTS:
-                    yield change("is empty", lambda a: a.ClearField("ints"))
-                    yield change("has one number more", lambda a: a.ints.append(1))
+                    yield other("is empty", lambda a: a.ClearField("ints"))
+                    yield other("has one number more", lambda a: a.ints.append(1))
                     for v in _NUMBERS:
-                        yield change(f"begins with {v}", lambda a, v=v: a.ints.__setitem__(0, v))
+                        yield other(f"begins with {v}", lambda a, v=v: a.ints.__setitem__(0, v))
                 elif a.type == AttributeProto.FLOAT:
                     for x in (float("nan"), float("inf"), 0.0):
-                        yield change(f"is {x}", lambda a, x=x: setattr(a, "f", x))
+                        yield other(f"is {x}", lambda a, x=x: setattr(a, "f", x))
                 elif a.type == AttributeProto.STRING:
                     for s in (b"", b"\xff\xfe", b"OTHER" * 1000):
-                        yield change(f"is {len(s)} bytes", lambda a, s=s: setattr(a, "s", s))
+                        yield other(f"is {len(s)} bytes", lambda a, s=s: setattr(a, "s", s))
+
+
+def _twice(node: Any, j: int) -> None:
+    node.attribute.append(node.attribute[j])
 
 
 def _attribute(a: Any, value: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import os
 import pickle
@@ -19,11 +18,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx.reference
+import onnxruntime
 
 from tests.graph.malformed.case import BASES, Case, model_of
+from verified_tir.cli import check, plan, run_model
+from verified_tir.cli.arrays import input_arrays
+from verified_tir.cli.models import load_model
+from verified_tir.graph.execute import build
+from verified_tir.graph.onnx import convert
 
 SECONDS = 40
+"""Of the processor; and of the wall, since others may use the machine:"""
+PATIENCE = 240
 MEMORY = 3 * 2**30
+IMPORTED = (onnx.reference, convert)
+"""What each process would import otherwise."""
+
 COMMANDS = ("run", "plan", "check")
 
 
@@ -38,8 +49,7 @@ class Verdict:
 
 
 def prepare() -> None:
-    """Import and prove here what all processes need."""
-    importlib.import_module("onnxruntime")
+    """Prove here what all processes need."""
     here = Path.cwd()
     for base in BASES:
         with tempfile.TemporaryDirectory() as folder:
@@ -86,8 +96,6 @@ def _wrong(case: Case, code: int, err: str) -> str:
 
 def _command(folder: Path, command: str) -> tuple[int, str, str, Any]:
     """The exit code, both outputs, and results of ``run``."""
-    from verified_tir.cli import check, plan
-
     os.chdir(folder)
     out, err, results = io.StringIO(), io.StringIO(), None
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -97,19 +105,14 @@ def _command(folder: Path, command: str) -> tuple[int, str, str, Any]:
             code = plan.run(plan.Options(Path("m.onnx"), ("conv2d=NCHW2c",), quiet=True))
         else:
             code = check.run(check.Options(Path("nowhere"), jobs=1, before="m.onnx"))
+            code = 0 if "nowhere/manifest.json" in err.getvalue() else code  # the model was read
     return code, out.getvalue(), err.getvalue(), results
 
 
 def _run() -> tuple[int, Any]:
-    from verified_tir.cli import run_model
-    from verified_tir.cli.arrays import input_arrays
-    from verified_tir.cli.models import load_model
-
     code = run_model.run(run_model.Options(Path("m.onnx")))
     if code:
         return code, None
-    from verified_tir.graph.execute import build
-
     graph, _ = load_model(Path("m.onnx"))
     arrays, _ = input_arrays(graph, (), 0)
     arrays = {n: a % 40 if a.dtype == np.int64 else a for n, a in arrays.items()}  # words
@@ -123,8 +126,6 @@ def _compared(folder: Path, results: Any) -> str:
 
 
 def _onnxruntime(folder: Path, results: Any) -> tuple[str]:
-    import onnxruntime
-
     given, got = results
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 4
@@ -164,7 +165,7 @@ def _apart(work: Callable[[], Any]) -> Any:
             os._exit(code)
     os.close(theirs)
     data = b""
-    deadline = time.monotonic() + 4 * SECONDS
+    deadline = time.monotonic() + PATIENCE
     while True:
         ready, _, _ = select.select([ours], [], [], max(0, deadline - time.monotonic()))
         if not ready:

@@ -13,7 +13,7 @@ import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
-from verified_tir.graph.sizes import Dim
+from verified_tir.graph.sizes import Dim, shape_text
 
 CONTROL: Final = ("If", "Loop", "Scan")
 MOST_ITERATIONS: Final = 1000
@@ -139,10 +139,9 @@ def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
         given = dict(zip([i.name for i in body.input], (*states, *parts), strict=True))
         results = inlined(reader, node, body, given)
         for before, after in zip(states, results, strict=False):
-            if reader.shape(before) != reader.shape(after):
-                raise GraphError(
-                    f"a state has shape {list(reader.shape(before))}, and then {list(reader.shape(after))}"
-                )
+            if reader.dims(before) != reader.dims(after):
+                shapes = " and then ".join(shape_text(reader.dims(n)) for n in (before, after))
+                raise GraphError(f"a state of it has the shape {shapes}")
         states = results[: len(states)]
         for every, one in zip(scanned, results[len(states) :], strict=True):
             every.append(one)

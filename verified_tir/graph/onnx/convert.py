@@ -105,9 +105,9 @@ def _clip(c: Converter) -> Value:
     x = c.value(0)
     bounds: Any = ml_dtypes.iinfo if np.dtype(x.dtype).kind in "iu" else ml_dtypes.finfo
     info = bounds(x.dtype)
-    low, high = c.array(1, "least value"), c.array(2, "greatest value")
-    least = c.attributes.get("min", _number(info.min)) if low is None else low.item()
-    greatest = c.attributes.get("max", _number(info.max)) if high is None else high.item()
+    low, high = c.number(1, "least value"), c.number(2, "greatest value")
+    least = c.attributes.get("min", _number(info.min)) if low is None else low
+    greatest = c.attributes.get("max", _number(info.max)) if high is None else high
     made: Value = c.op("clip", x, min=least, max=greatest)
     return made
 
@@ -172,8 +172,8 @@ def _reciprocal(c: Converter) -> Value:
 def _dropout(c: Converter) -> Any:
     c.attributes.get("seed")  # nothing is drawn
     x, rate = c.value(0), float(c.attributes.get("ratio", 0.5))
-    ratio = c.array(1, "ratio") if c.has(1) else None
-    if c.has(2) and bool(c.array(2, "training mode")) and (rate if ratio is None else ratio.item()) != 0:
+    ratio = c.number(1, "ratio")
+    if c.number(2, "training mode") and (rate if ratio is None else ratio) != 0:
         raise c.fail("training is not known here")
     made: Value = c.op("nn.dropout", x, rate=rate)
     if not c.several:
@@ -391,8 +391,8 @@ def _pad(c: Converter) -> Value:
     some, pads = pads, [0] * (2 * rank)
     for k, axis in enumerate(axes):
         pads[axis], pads[axis + rank] = some[k], some[k + len(axes)]
-    value = c.array(2, "value")
-    fill = float(c.attributes.get("value", 0.0)) if value is None else value.item()
+    value = c.number(2, "value")
+    fill = float(c.attributes.get("value", 0.0)) if value is None else value
     width = tuple(pads[k + side * rank] for k in range(rank) for side in (0, 1))
     made: Value = c.op("nn.pad", x, pad_width=width, pad_value=fill, pad_mode=c.attributes.get("mode", "constant"))
     return made
@@ -409,6 +409,8 @@ def _reduce(c: Converter, name: str) -> Value:
         if noop:
             return x
         axes = list(range(x.rank))
+    if len({axis_of(a, x.rank) for a in axes}) != len(axes):
+        raise c.fail(f"an axis stands twice in {axes}")
     made: Value
     if x.dtype == "bool":  # the greatest of bools is whether one is true
         made = c.op(name, c.op("astype", x, dtype="int8"), axis=tuple(axes), keepdims=keep)

@@ -124,7 +124,7 @@ class Converter:
         """Numbers, or sizes that are open, that are an attribute in older models and an operand in newer ones."""
         if attribute not in self.attributes and self.has(k) and self.node.input[k] in self.reader.counts:
             return listed(self.reader.counts[self.node.input[k]], attribute)
-        array = None if attribute in self.attributes else self.array(k, attribute)
+        array = None if attribute in self.attributes else self.flat(k, attribute)
         if array is not None:
             return listed(array, attribute)
         return None if attribute not in self.attributes else [int(n) for n in self.attributes[attribute]]
@@ -134,8 +134,30 @@ class Converter:
         if attribute in self.attributes:
             found = self.attributes[attribute]
             return [int(n) for n in found]
-        array = self.array(k, attribute)
+        array = self.flat(k, attribute)
         return None if array is None else [int(n) for n in array.reshape(-1)]
+
+    def flat(self, k: int, what: str) -> Array | None:
+        """The k-th operand as a constant of one dimension, or a number; ``None`` if it is left out.
+
+        :raises GraphError: if it is no constant, or has other elements.
+        """
+        array = self.array(k, what)
+        if array is not None and array.ndim > 1:
+            raise self.fail(f"its {what} is a list of numbers, and not of shape {[*array.shape]}")
+        return array
+
+    def number(self, k: int, what: str) -> Any:
+        """The k-th operand as a constant of one element; ``None`` if it is left out.
+
+        :raises GraphError: if it is no constant, or has other elements.
+        """
+        array = self.array(k, what)
+        if array is None:
+            return None
+        if array.size != 1:
+            raise self.fail(f"its {what} is one number, and not of shape {[*array.shape]}")
+        return array.item()
 
     def op(self, name: str, *inputs: Value, **attrs: Any) -> Any:
         """A node of the graph, named after this one's result."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from verified_tir.graph.ir import Value
+from verified_tir.graph.ir import LARGEST, Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
@@ -96,14 +96,13 @@ def _gather_nd(c: Converter) -> Any:
 
 @conversion("OneHot")
 def _one_hot(c: Converter) -> Any:
-    depth = c.array(1, "depth")
-    assert depth is not None
-    if depth.size != 1 or depth.item() != int(depth.item()) or depth.item() < 1:
-        raise c.fail(f"depth is a number of classes, not {depth.tolist()}")
+    depth = c.number(1, "depth")
+    if not 1 <= depth <= LARGEST or depth != int(depth):
+        raise c.fail(f"depth is a number of classes, not {depth}")
     indices = c.value(0)
     if np.dtype(indices.dtype).kind not in "iu":
         indices = c.op("astype", indices, dtype="int64")
-    return c.op("one_hot", indices, c.value(2), depth=int(depth.item()), axis=c.attributes.get("axis", -1))
+    return c.op("one_hot", indices, c.value(2), depth=int(depth), axis=c.attributes.get("axis", -1))
 
 
 @conversion("TopK")
@@ -112,9 +111,7 @@ def _topk(c: Converter) -> Any:
     if "k" in a:
         k = int(a["k"])
     else:
-        array = c.array(1, "k")
-        assert array is not None
-        k = int(array.item())
+        k = int(c.number(1, "k"))
     a.get("sorted")  # in order is one of the orders that "not sorted" allows
     return c.op("topk", x, k=k, axis=a.get("axis", -1), largest=bool(a.get("largest", 1)))
 

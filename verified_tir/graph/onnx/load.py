@@ -158,7 +158,10 @@ class Reader:
     def attribute(self, a: Any) -> Any:
         found = self.onnx.helper.get_attribute_value(a)
         if isinstance(found, bytes):
-            return found.decode()
+            try:
+                return found.decode()
+            except UnicodeDecodeError:
+                raise GraphError(f"the attribute {a.name} is no text") from None
         if isinstance(found, self.onnx.TensorProto):
             return self.tensor(found)
         return found
@@ -212,6 +215,8 @@ class Reader:
         except GraphError as problem:
             said, name = str(problem), name_of(node)
             raise problem if said.startswith("node ") else at(node, said.removeprefix(f"{name}: ")) from None
+        except MemoryError:
+            raise at(node, "it takes more memory than there is") from None
         except (ArithmeticError, LookupError, TypeError, ValueError) as problem:  # an attribute that makes no sense
             raise at(node, f"it makes no sense: {type(problem).__name__}: {problem}") from problem
 

@@ -48,11 +48,9 @@ def _hardmax(c: Converter) -> Any:
 
 @conversion("CumSum")
 def _cumsum(c: Converter) -> Any:
-    axis = c.array(1, "axis")
-    assert axis is not None
     a = c.attributes
     return c.op(
-        "cumsum", c.value(0), axis=int(axis.item()), exclusive=bool(a.get("exclusive", 0)),
+        "cumsum", c.value(0), axis=int(c.number(1, "axis")), exclusive=bool(a.get("exclusive", 0)),
         reverse=bool(a.get("reverse", 0)),
     )  # fmt: skip
 
@@ -87,8 +85,8 @@ def _tile(c: Converter) -> Any:
 
 @conversion("Trilu")
 def _trilu(c: Converter) -> Any:
-    k = c.array(1, "diagonal")
-    return c.op("trilu", c.value(0), k=0 if k is None else int(k.item()), upper=bool(c.attributes.get("upper", 1)))
+    k = c.number(1, "diagonal")
+    return c.op("trilu", c.value(0), k=0 if k is None else int(k), upper=bool(c.attributes.get("upper", 1)))
 
 
 @conversion("Mean")

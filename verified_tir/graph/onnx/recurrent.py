@@ -54,6 +54,9 @@ class Recurrence:
         if not self.length or not self.batch:
             raise c.fail("there is nothing to go over")
         self.before_reset = bool(a.get("linear_before_reset", 0))
+        for k, name in enumerate("XWRB"):
+            if k and c.has(k) and c.value(k).shape[0] != len(self.reversed):
+                raise c.fail(f"{name} is of {c.value(k).shape[0]} directions, and direction is {direction}")
 
     @staticmethod
     def _names(given: Sequence[Any]) -> list[str]:

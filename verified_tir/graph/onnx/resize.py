@@ -21,6 +21,9 @@ from verified_tir.graph.operators.shape import axis_of
 Numbers = npt.NDArray[np.float64]
 
 MODES = ("nearest", "linear", "cubic")
+MOST = 2**26
+"""Places along an axis are computed in advance; there are no more."""
+
 _PLACES = (
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize",
 )  # fmt: skip
@@ -128,7 +131,7 @@ def _axes(c: Converter, x: Value, axes: Sequence[int], scales: Any, sizes: Any, 
         crops = list(zip(ends[: len(axes)], ends[len(axes) :], strict=True))
     if len(many or wanted or ()) != len(axes):
         raise c.fail(f"there is one number for each of {len(axes)} axes, not {many or wanted}")
-    if any(n == 0 for n in old) or any(s <= 0 for s in many or ()) or any(n <= 0 for n in wanted or ()):
+    if any(n == 0 for n in old) or not all(0 < s < math.inf for s in many or ()) or any(n <= 0 for n in wanted or ()):
         raise c.fail("extents and scales are positive")
     if many is not None:
         new = [int(s * n) for s, n in zip(many, old, strict=True)]
@@ -140,6 +143,8 @@ def _axes(c: Converter, x: Value, axes: Sequence[int], scales: Any, sizes: Any, 
                 raise c.fail(f"keep_aspect_ratio_policy is stretch, not_larger or not_smaller, not {policy!r}")
             one = min(many) if policy == "not_larger" else max(many)
             new, many = [int(one * n + 0.5) for n in old], [one] * len(axes)
+    if any(n > MOST for n in new):
+        raise c.fail(f"a dimension of {max(new)} elements is made; {MOST} is the most here")
     found = [Axis(*one) for one in zip(axes, old, new, many, crops, strict=True)]
     return [a for a in found if not (math.isclose(a.scale, 1.0) and a.before == a.after and a.crop == (0.0, 1.0))]
 

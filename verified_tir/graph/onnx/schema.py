@@ -132,7 +132,9 @@ def _signature(node: Any, schema: Any) -> Iterator[str]:
             yield f"its operand {formal.name} is missing"
     given = [a.name for a in node.attribute]
     for a in node.attribute:
-        if given.count(a.name) > 1:
+        if a.ref_attr_name:
+            yield f"the attribute {a.name} is that of a function, {a.ref_attr_name}, and there is none around it"
+        elif given.count(a.name) > 1:
             yield f"the attribute {a.name} stands twice"
         elif a.name not in schema.attributes:
             known = ", ".join(sorted(schema.attributes)) or "none"
