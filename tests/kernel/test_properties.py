@@ -59,7 +59,7 @@ def test_whenever_it_applies_the_interpreter_agrees(name: str) -> None:
 
 
 def anything(draw: Draw, name: str) -> tuple[PrimFunc, Rule | None]:
-    func = draw(programs())
+    func = draw(programs(callees=True))
     return func, application(draw, name, func)
 
 
@@ -67,7 +67,7 @@ def test_chains_of_steps_agree() -> None:
     @settings(CALM, max_examples=3 * EXAMPLES)
     @given(st.data())
     def run(data: st.DataObject) -> None:
-        func = data.draw(programs())
+        func = data.draw(programs(callees=True))
         theorem, prover = reflexive(func), Prover(SOLVER)
         for _ in range(data.draw(st.integers(2, 6))):
             names = [name for name in RULES if name != "relayout"]

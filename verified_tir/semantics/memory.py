@@ -149,10 +149,10 @@ class Extents:
 class View:
     """A buffer in a run: a block, and how its bytes make elements."""
 
-    __slots__ = ("axes", "block", "extents", "lane_bytes", "lanes", "name", "nbytes", "read", "write")
+    __slots__ = ("axes", "block", "dtype", "extents", "lane_bytes", "lanes", "name", "nbytes", "read", "write")
 
     def __init__(self, name: str, dtype: DType, block: Block, extents: Extents) -> None:
-        self.name, self.block, self.extents = name, block, extents
+        self.name, self.dtype, self.block, self.extents = name, dtype, block, extents
         self.axes = tuple(zip(extents.shape, extents.strides, strict=True))
         self.lanes, self.nbytes, self.lane_bytes = dtype.lanes, dtype.nbytes, dtype.scalar.nbytes
         self.read: Reader = reader(dtype.scalar)

@@ -36,6 +36,7 @@ from verified_tir.semantics.interpreter import (
 )
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.operators import binary_operation
+from verified_tir.testing.callees import Callees
 from verified_tir.testing.rounding import reordered_problem
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -87,7 +88,7 @@ def ended(func: PrimFunc, given: Given, *, licences: bool = False, steps: int = 
     try:
         return run(
             func, given.args, defined=given.defined, inaccessible=given.inaccessible, check_licences=licences,
-            max_steps=steps,
+            max_steps=steps, world=Callees(),
         )  # fmt: skip
     except Stopped as end:
         return end

@@ -2,7 +2,8 @@
 
 ``disagreement(theorem, inputs)`` runs the program before and the program after on every input on which the first has a
 meaning.  The second must then have one too, end in arrays at least as defined with the same bits (read through the
-theorem's layout maps), and break no licence of its loops.  Padding is filled as the theorem's relation says.
+theorem's layout maps), and break no licence of its loops.  Padding is filled as the theorem's relation says.  Opaque
+calls find the same callees in both.
 
 Nothing here shares code with the kernel or with the schedule's own replays.
 """
@@ -24,6 +25,7 @@ from verified_tir.kernel.theorem import Refines
 from verified_tir.semantics.interpreter import Outcome, UndefinedBehaviour, refines, run
 from verified_tir.semantics.interpreter.outcome import Difference
 from verified_tir.semantics.operators import binary_operation
+from verified_tir.testing.callees import Callees
 from verified_tir.testing.rules.inputs import Input, inputs_of
 
 Array = npt.NDArray[Any]
@@ -40,6 +42,7 @@ def outcome(func: PrimFunc, given: Input, inaccessible: Mapping[str, Array] | No
             inaccessible=inaccessible or {},
             check_licences=True,
             max_steps=STEPS,
+            world=Callees(),
         )
     except Exception as end:
         return end

@@ -37,6 +37,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.errors import UBKind, UndefinedBehaviour, Unsupported
 from verified_tir.semantics.interpreter.frame import Frame, Meaning
+from verified_tir.semantics.interpreter.world import Given, Pointer
 from verified_tir.semantics.memory import reinterpret
 from verified_tir.semantics.operators import binary_operation, cast_operation, fitted, negation
 from verified_tir.semantics.values import UNDEF, Operation, Scalar, Value, lanes_of, vector
@@ -55,7 +56,7 @@ def meaning_of(expr: Expr, data: DataVars) -> Meaning:  # noqa: PLR0911 (one cas
         case Undef(type=t):
             return _constant(vector([UNDEF] * t.lanes))
         case Var(type=PointerType()):
-            return _unsupported(f"the pointer {expr.name} as a value")
+            return _pointer(expr)
         case Var():
             return _variable(expr)
         case Binary(op="and" | "or" as op, a=a, b=b) if expr.dtype.lanes == 1:
@@ -310,7 +311,7 @@ def mask_of(name: str, predicate: Expr, data: DataVars) -> Callable[[Frame], lis
 def _call(expr: Call, data: DataVars) -> Meaning:
     info = PURE_CALLS.get(expr.op)
     if info is None:
-        return _unsupported(f"the opaque call {expr.op}")
+        return _opaque(expr, data)
     if len(expr.args) != info.arity:
         raise IRError(f"{expr.op} takes {info.arity} arguments, not {len(expr.args)}")
     args = [meaning_of(a, data) for a in expr.args]
@@ -321,3 +322,57 @@ def _call(expr: Call, data: DataVars) -> Meaning:
     if any(a.dtype is not source for a in expr.args) or target is not wanted or target.lanes != source.lanes:
         raise IRError(f"{expr.op} of {', '.join(str(a.dtype) for a in expr.args)} cannot give a {target}")
     return _lanewise(call_operation(expr.op, source.scalar, target.scalar), args, target.lanes)
+
+
+# ------------------------------------------------------------------------------------------- what the world is told
+
+
+def _pointer(var: Var) -> Meaning:
+    """A pointer means something to callees only."""
+    unknown = _unsupported(f"the pointer {var.name} as a value")
+
+    def evaluate(frame: Frame) -> Value:
+        if frame.run.world is None:
+            return unknown(frame)
+        whole = frame.whole.get(var)
+        return frame.values[var] if whole is None else Pointer(whole)  # type: ignore[return-value]
+
+    return evaluate
+
+
+def _opaque(expr: Call, data: DataVars) -> Meaning:
+    """A call that is not pure: its arguments are evaluated, then the world knows what happens."""
+    unknown = _unsupported(f"the opaque call {expr.op}")
+    if expr.op == "address_of" and isinstance(expr.args[0], Load):
+        return _address(expr.args[0], data, unknown)
+    arguments = [_given(a, data) for a in expr.args]
+
+    def evaluate(frame: Frame) -> Value:
+        if frame.run.world is None:
+            return unknown(frame)
+        given = [argument(frame) for argument in arguments]
+        if any(g is UNDEF or (isinstance(g, tuple) and UNDEF in g) for g in given):
+            raise UndefinedBehaviour("undef-argument", f"an argument of {expr.op} is undef")
+        return frame.run.world.call(expr.op, given, expr.dtype)
+
+    return evaluate
+
+
+def _given(expr: Expr, data: DataVars) -> Callable[[Frame], Given]:
+    if isinstance(expr, StringImm):
+        text = expr.value
+        return lambda frame: text
+    return meaning_of(expr, data)
+
+
+def _address(load: Load, data: DataVars, unknown: Meaning) -> Meaning:
+    """Where an element lies; it is not read."""
+    indices = indices_of(load.buffer.name, load.indices, data)
+
+    def evaluate(frame: Frame) -> Value:
+        if frame.run.world is None:
+            return unknown(frame)
+        whole, byte = frame.whole[load.buffer.data], frame.view(load.buffer).locate(indices(frame)[0])
+        return Pointer(whole, byte)  # type: ignore[return-value]
+
+    return evaluate

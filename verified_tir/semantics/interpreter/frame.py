@@ -17,6 +17,7 @@ from verified_tir.semantics.values import Value
 if TYPE_CHECKING:
     from verified_tir.semantics.interpreter.interleaving import Interleaving
     from verified_tir.semantics.interpreter.licences import Watch
+    from verified_tir.semantics.interpreter.world import World
 
 
 @final
@@ -25,7 +26,7 @@ class Run:
     """What the frames of one run share.
 
     ``watch`` is ``None`` unless licences are checked, ``interleaving`` unless marked loops run as they are marked;
-    ``callers`` are the functions being run, outermost first.
+    ``callers`` are the functions being run, outermost first; ``world`` knows what opaque calls do, if somebody does.
     """
 
     module: IRModule | None = None
@@ -35,6 +36,7 @@ class Run:
     blocks: int = 0
     callers: tuple[str, ...] = ()
     interleaving: Interleaving | None = None
+    world: World | None = None
 
     def step(self) -> None:
         """Count a store or a loop iteration.

@@ -19,6 +19,7 @@ from verified_tir.semantics.interpreter.interleaving import Interleaving
 from verified_tir.semantics.interpreter.licences import Watch
 from verified_tir.semantics.interpreter.outcome import Outcome
 from verified_tir.semantics.interpreter.program import Program, program_of, refuse_overlap
+from verified_tir.semantics.interpreter.world import World
 
 Argument = npt.NDArray[Any] | int | float | bool
 Masks = Mapping[str, npt.NDArray[Any]]
@@ -34,6 +35,7 @@ def run(
     check_licences: bool = False,
     max_steps: int | None = None,
     interleaved: int | None = None,
+    world: World | None = None,
 ) -> Outcome:
     """What ``func`` does to these arguments.
 
@@ -50,19 +52,22 @@ def run(
     :param interleaved: a seed: iterations of loops that are marked parallel, vectorized or bound to threads then take
         turns, in an order drawn at random (see ``interleaving``).  Licences are not checked, and calls are no place to
         take turns.
+    :param world: what opaque calls do.
     :raises UndefinedBehaviour: if the run has no meaning.
     :raises AssertionFailed: if an assertion of the program fails.
-    :raises Unsupported: if the run meets an opaque call.
+    :raises Unsupported: if the run meets an opaque call, and there is no ``world`` that knows what it does.
     :raises StepLimit: after ``max_steps``; it carries the findings until then.
     :raises ArgumentError: if the arguments do not fit the parameters.
     """
     program = program_of(func)
     watch = Watch() if check_licences and interleaved is None else None
     turns = Interleaving(interleaved) if interleaved is not None and module is None else None
-    state = Run(module, max_steps, watch, callers=(func.name,), interleaving=turns)
+    state = Run(module, max_steps, watch, callers=(func.name,), interleaving=turns, world=world)
     frame = Frame(state)
     arrays = _bind(program, frame, args)
     _enter(program, frame, arrays, defined or {}, inaccessible or {})
+    if world is not None:
+        world.begin([frame.views[b] for b in program.declarations])
     try:
         program.body(frame)
     except StepLimit as limit:

@@ -66,6 +66,16 @@ def declaration(buffer: Buffer, data: DataVars) -> Callable[[Frame], Extents]:
     return evaluate
 
 
+def _ended(buffer: Buffer) -> Effect:
+    """What was allocated is gone: nobody can tell but callees that have kept its address."""
+
+    def end(frame: Frame) -> None:
+        if frame.run.world is not None:
+            frame.run.world.end(frame.whole[buffer.data])
+
+    return end
+
+
 @final
 class _Statements:
     """Composes the meanings of one function's statements; ``data`` are its variables that hold data."""
@@ -100,7 +110,8 @@ class _Statements:
             case LetStmt():
                 return self._let(stmt, path)
             case Allocate():
-                return _in_order([self._allocation(stmt.buffer), self.effect_of(stmt.body, (*path, 0))])
+                body = self.effect_of(stmt.body, (*path, 0))
+                return _in_order([self._allocation(stmt.buffer), body, _ended(stmt.buffer)])
             case DeclBuffer():
                 return _in_order([self._view(stmt.buffer), self.effect_of(stmt.body, (*path, 0))])
             case Block():

@@ -119,6 +119,6 @@ def _random(draw: Any, name: str) -> RuleCase:
     if name == "scenes":
         func, rule = draw(scenes(draw(st.sampled_from(list(SCENES)))))
         return RuleCase(name, func, ((rule,),), (0, 1, 2))
-    func = expand_blocks(parse_func(draw(textbook()))) if name == "textbook" else draw(programs())
+    func = expand_blocks(parse_func(draw(textbook()))) if name == "textbook" else draw(programs(callees=True))
     found = [_applied(draw, draw(st.sampled_from((*RULES, *PLACED))), func) for _ in range(3)]
     return RuleCase(name, func, tuple((rule,) for rule in found if rule is not None), (0, 1, 2))

@@ -12,6 +12,7 @@ from verified_tir.testing.rules import (
     lanes,
     layouts,
     nests,
+    opaque,
     order,
     reduced,
     shapes,
@@ -35,5 +36,6 @@ FAMILIES: Final[tuple[Family, ...]] = (
     *staged.FAMILIES,
     *reduced.FAMILIES,
     *calls.FAMILIES,
+    *opaque.FAMILIES,
 )
 BY_NAME: Final[dict[str, Family]] = {family.name: family for family in FAMILIES}

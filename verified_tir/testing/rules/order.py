@@ -22,7 +22,7 @@ def bounded(bounds: tuple[Expr, Expr], body: Stmt, var: Var, kind: ForKind = "se
     return For(var, *bounds, body, kind)
 
 
-def _pair(bounds: int, a: Word, b: Word, around: int) -> Made | None:
+def pair(bounds: int, a: Word, b: Word, around: int) -> Made | None:
     """``for i: A; B``, or ``A; B`` alone, or under a condition: swapped and distributed."""
     if bounds < 0:
         body = seq(a(const(1)), b(const(1)))
@@ -39,7 +39,7 @@ def _pair(bounds: int, a: Word, b: Word, around: int) -> Made | None:
     return integers(loop), rules if around else [*rules, moves.distribute((), 1)]
 
 
-def _two_loops(first: int, second: int, a: Word, b: Word, same: bool) -> Made:
+def two_loops(first: int, second: int, a: Word, b: Word, same: bool) -> Made:
     """Two loops one after the other: fused, joined."""
     i, j = Var.fresh("i"), Var.fresh("j")
     body = seq(bounded(EXTENTS[first](), a(i), i), bounded(EXTENTS[second](), (a if same else b)(j), j))
@@ -72,7 +72,7 @@ MIDDLES: tuple[Expr, ...] = (
 )
 
 
-def _one_loop(bounds: int, a: Word, b: Word | None) -> Made:
+def one_loop(bounds: int, a: Word, b: Word | None) -> Made:
     """One loop: partitioned everywhere, unrolled, wrapped."""
     i = Var.fresh("i")
     body = a(i) if b is None else seq(a(i), b(i))
@@ -99,9 +99,9 @@ def _licensed(outer: int, bounds: int, a: Word, b: Word | None) -> Made:
 
 
 FAMILIES = (
-    Family("pair", ((*range(-1, len(EXTENTS)),), WORDS, WORDS, (0, 1)), _pair),
-    Family("two loops", ((*range(len(EXTENTS)),), (0, 1, 2, 6, 7, 8), WORDS, WORDS, (False, False, True)), _two_loops),
+    Family("pair", ((*range(-1, len(EXTENTS)),), WORDS, WORDS, (0, 1)), pair),
+    Family("two loops", ((*range(len(EXTENTS)),), (0, 1, 2, 6, 7, 8), WORDS, WORDS, (False, False, True)), two_loops),
     Family("neighbours", ((0, 1, 2), (*range(7),), (*range(7),), WORDS, (0, 0, 1, -1)), _neighbours),
-    Family("one loop", ((*range(len(EXTENTS)),), WORDS, (None, *STORES, *INDIRECT, *GUARDED)), _one_loop),
+    Family("one loop", ((*range(len(EXTENTS)),), WORDS, (None, *STORES, *INDIRECT, *GUARDED)), one_loop),
     Family("licences", ((0, 1, 2, 8, 9), (*range(len(EXTENTS)),), WORDS, (None, *STORES, *NESTED)), _licensed),
 )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Select, Undef, Var
+from verified_tir.ir.dtype import INT32
+from verified_tir.ir.expr import Binary, Call, Expr, FloatImm, IfThenElse, Select, StringImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, For, If, LetStmt, Stmt, seq
+from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, Evaluate, For, If, LetStmt, Stmt, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.testing.rules.building import function, load, store
 
@@ -26,15 +27,17 @@ class Scope:
     integers: list[Expr]
     buffers: list[Buffer]
     depth: int
+    callees: bool = False
+    """Whether there are opaque calls."""
 
     def with_integer(self, v: Expr) -> Scope:
-        return Scope([*self.integers, v], self.buffers, self.depth - 1)
+        return replace(self, integers=[*self.integers, v], depth=self.depth - 1)
 
     def with_buffer(self, b: Buffer) -> Scope:
-        return Scope(self.integers, [*self.buffers, b], self.depth - 1)
+        return replace(self, buffers=[*self.buffers, b], depth=self.depth - 1)
 
     def inner(self) -> Scope:
-        return Scope(self.integers, self.buffers, self.depth - 1)
+        return replace(self, depth=self.depth - 1)
 
 
 def one_of(draw: Draw, *options: Any) -> Any:
@@ -82,6 +85,8 @@ def value(draw: Draw, scope: Scope, like: Buffer, depth: int = 2) -> Expr:
         return one_of(draw, Select, IfThenElse)(condition(draw, scope), a, b)  # type: ignore[no-any-return]
     if kind == 5 and draw(st.integers(0, 4)) == 0:
         return Undef(dtype)
+    if kind == 6 and scope.callees:
+        return Call(dtype, "call_extern", (StringImm("g"), *one_of(draw, (), (a,))))
     return Binary(one_of(draw, "add", "mul", "sub", "min", "max"), a, b)
 
 
@@ -124,19 +129,26 @@ def statement(draw: Draw, scope: Scope) -> Stmt:
     if kind == 8:
         t = Buffer.declare("t", (draw(st.integers(1, 4)),), one_of(draw, "int32", "float32"))
         return Allocate(t, statement(draw, scope.with_buffer(t)))
+    if scope.callees:
+        b = one_of(draw, *scope.buffers)
+        given = one_of(draw, (), (value(draw, scope, b, 1),), (b.data,))
+        return Evaluate(Call(INT32, "call_extern", (StringImm("g"), *given)))
     return Assume(condition(draw, scope))
 
 
 @st.composite
-def programs(draw: Draw) -> PrimFunc:
-    """A function of three buffers and a size, sometimes with a second view of one of them."""
+def programs(draw: Draw, callees: bool = False) -> PrimFunc:
+    """A function of three buffers and a size, sometimes with a second view of one of them.
+
+    :param callees: whether some make opaque calls; who runs them has to say what these do (``testing.callees``).
+    """
     x, y, z = (
         Buffer.declare("X", (6,), "int32"),
         Buffer.declare("Y", (2, 3), "int32"),
         Buffer.declare("Z", (5,), "float32"),
     )
     n = Var.fresh("n")
-    scope = Scope([n], [x, y, z], draw(st.integers(2, 5)))
+    scope = Scope([n], [x, y, z], draw(st.integers(2, 5)), callees and draw(st.integers(0, 4)) == 0)
     if draw(st.integers(0, 3)) == 0:
         view = Buffer.declare("V", (6,), "int32", data=y.data)
         return function([x, y, z, n], DeclBuffer(view, statement(draw, scope.with_buffer(view))))

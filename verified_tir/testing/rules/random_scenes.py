@@ -233,9 +233,9 @@ def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule | Recipe]:
         Buffer.declare("Z", (5,), "float32"),
     )
     n, o = Var.fresh("n"), Var.fresh("o")
-    scope = Scope([n], [x, y, z], draw(st.integers(0, 2)))
+    scope = Scope([n], [x, y, z], draw(st.integers(0, 2)), draw(st.integers(0, 4)) == 0)
     around = draw(st.integers(0, 3))
-    inner = scope if around < 2 else Scope([n, o], scope.buffers, scope.depth)
+    inner = scope if around < 2 else Scope([n, o], scope.buffers, scope.depth, scope.callees)
     before = [statement(draw, inner)] if draw(st.booleans()) else []
     parts, rule = SCENES[name](draw, inner)
     body = seq(*before, *parts, store(z, value(draw, inner, z, 1), 0))

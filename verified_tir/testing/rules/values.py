@@ -108,7 +108,7 @@ QUESTIONS: tuple[Expr, ...] = (
 )
 
 
-def _asked(a: Maker | None, b: Maker | None, c: Maker, question: Expr) -> Made:
+def asked(a: Maker | None, b: Maker | None, c: Maker, question: Expr) -> Made:
     """Is the branch decided by what came before?"""
     before = [e() for e in (a, b, c) if e is not None]
     branch = If(question, store(Y, 5, 3), store(Y, 6, 3))
@@ -116,7 +116,7 @@ def _asked(a: Maker | None, b: Maker | None, c: Maker, question: Expr) -> Made:
     return integers(seq(*before, branch)), [moves.decide(path, True), moves.decide(path, False)]
 
 
-def _asked_inside(a: Maker, guard: Expr | None, b: Maker, c: Maker, question: Expr) -> Made:
+def asked_inside(a: Maker, guard: Expr | None, b: Maker, c: Maker, question: Expr) -> Made:
     """The same inside a loop, whose other statements run in earlier iterations too."""
     branch = If(question, store(Y, 5, 3), store(Y, 6, 3))
     parts = [b(), branch, c()]
@@ -130,7 +130,7 @@ def _asked_inside(a: Maker, guard: Expr | None, b: Maker, c: Maker, question: Ex
     ]
 
 
-def _stored(a: Maker | None, b: Maker, element: int, value: Expr, again: Maker) -> Made:
+def stored_again(a: Maker | None, b: Maker, element: int, value: Expr, again: Maker) -> Made:
     """Is a store one of the bits that are there?  Inserted after what came before, and erased where it stands."""
     added = store(X, value, element)
     parts = [e() for e in (a, b) if e is not None]
@@ -357,9 +357,9 @@ BEFORE: tuple[Maker | None, ...] = (None, *EVENTS)
 _pairs = tuple(itertools.product((None, *FLOAT_EVENTS), repeat=2))
 
 FAMILIES = (
-    Family("facts", (BEFORE, BEFORE, EVENTS, QUESTIONS), _asked),
-    Family("facts inside", (EVENTS, (None, load(Y, 1) > 0, load(X, 0) > 0), EVENTS, EVENTS, QUESTIONS), _asked_inside),
-    Family("stores", (BEFORE, EVENTS, (0, 1, 2), NUMBERS, EVENTS), _stored),
+    Family("facts", (BEFORE, BEFORE, EVENTS, QUESTIONS), asked),
+    Family("facts inside", (EVENTS, (None, load(Y, 1) > 0, load(X, 0) > 0), EVENTS, EVENTS, QUESTIONS), asked_inside),
+    Family("stores", (BEFORE, EVENTS, (0, 1, 2), NUMBERS, EVENTS), stored_again),
     Family("float stores", ((None, *FLOAT_EVENTS), (None, *FLOAT_EVENTS), FLOAT_VALUES, (0, 1)), _float_stored),
     Family("float values", ((None, *FLOAT_EVENTS), (None, *FLOAT_EVENTS), FLOAT_VALUES, FLOAT_VALUES), _float_replaced),
     Family("values", (BEFORE, (0, 1, 2), (*range(COUNT),), (*range(COUNT),), (*range(len(AROUND)),)), _replaced),
