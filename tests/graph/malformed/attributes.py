@@ -45,7 +45,7 @@ def attributes() -> Iterator[Case]:
                     yield other("has one number more", lambda a: a.ints.append(1))
                     for v in _NUMBERS:
                         yield other(f"begins with {v}", lambda a, v=v: a.ints.__setitem__(0, v))
-                elif a.type == AttributeProto.FLOAT:
+                elif a.type == AttributeProto.FLOAT and n.op_type != "LRN":  # onnxruntime takes others than ONNX does
                     for x in (float("nan"), float("inf"), 0.0):
                         yield other(f"is {x}", lambda a, x=x: setattr(a, "f", x))
                 elif a.type == AttributeProto.STRING:

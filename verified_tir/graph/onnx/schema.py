@@ -23,6 +23,14 @@ OLDEST: Final = 7
 SMALL: Final = 4096
 """Constants of at most so many elements may be shapes, axes or counts, on which types depend."""
 
+FLAGS: Final = (
+    "align_corners", "allowzero", "antialias", "ceil_mode", "count_include_pad", "detect_negative", "detect_positive",
+    "exclude_outside", "exclusive", "fmod", "input_forget", "interleaved", "inverse", "is_causal", "keepdims",
+    "largest", "layout", "linear_before_reset", "noop_with_empty_axes", "onesided", "periodic", "reverse", "saturate",
+    "select_last_index", "sorted", "spatial", "storage_order", "training_mode", "transA", "transB", "upper",
+)  # fmt: skip
+"""Attributes that say yes or no: 1 or 0, and what other numbers would mean is not defined."""
+
 Shape: TypeAlias = "tuple[int | None, ...] | None"
 
 
@@ -142,6 +150,8 @@ def _signature(node: Any, schema: Any) -> Iterator[str]:
         elif int(a.type) != int(schema.attributes[a.name].type.value):
             wanted = str(schema.attributes[a.name].type).rpartition(".")[2]
             yield f"the attribute {a.name} is no {wanted}"
+        elif a.name in FLAGS and a.i not in (0, 1):
+            yield f"the attribute {a.name} is 0 or 1, not {a.i}"
     for name, wanted in schema.attributes.items():
         if wanted.required and name not in given:
             yield f"the attribute {name} is missing"
