@@ -50,6 +50,11 @@ def _called(e: object) -> str | None:
     return first.value if isinstance(first, StringImm) else e.op
 
 
+def is_function(name: str) -> bool:
+    """Whether a name can be that of a function: it is shown as it is, and is not taken for another belief."""
+    return name.isprintable() and name != "" and " " not in name
+
+
 def called_as(func: PrimFunc) -> str:
     """The call that is all that a program does."""
     return next(script(n) for n in nodes_of(func.body, Call) if _called(n) is not None)
@@ -79,4 +84,12 @@ def computes(node: Node, operands: list[str], results: list[str]) -> str:
     return f"it is called to compute {node}: {', '.join(operands)} -> {', '.join(results)}"
 
 
-__all__ = ["Believed", "asserts_something", "called_as", "computes", "external_function", "implemented"]
+__all__ = [
+    "Believed",
+    "asserts_something",
+    "called_as",
+    "computes",
+    "external_function",
+    "implemented",
+    "is_function",
+]

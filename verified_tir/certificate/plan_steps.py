@@ -24,6 +24,7 @@ from verified_tir.certificate.plan_believed import (
     computes,
     external_function,
     implemented,
+    is_function,
 )
 from verified_tir.certificate.plan_certificates import Said, read_certificate
 from verified_tir.certificate.plan_graphs import another_model, array_hash, elements, read_graph, written_otherwise
@@ -227,7 +228,7 @@ class _Following:
         program = program_of(node)
         if name is None or (step["kind"] == "same" and external_function(program) == name):
             return
-        if not name.isprintable() or " " in name:
+        if not is_function(name):
             yield f"{name!r} is no name of a function"
             return
         pairs = zip(old.inputs, node.inputs, strict=False)
@@ -313,7 +314,7 @@ class _Following:
             yield "only rewrites go, and they have one operand and one result"
             return
         x, (w,), (text,) = old.inputs[0], step["results"], texts
-        given = [has for of, has in self.known.get(w, ()) if of == x.name and PLAIN in (has, text)]
+        given = sorted(has for of, has in self.known.get(w, ()) if of == x.name and PLAIN in (has, text))
         if not given:
             yield f"{w} is not the operand {x.name}"
             return
@@ -371,6 +372,8 @@ class _Following:
             sums = ", ".join(content["floats"]["reductions"])
             self._believe(f"certificate {name}", f"sums into {sums} are taken in another order")
         for function in implemented(content, said.after):
+            if not is_function(function):
+                yield f"{function!r} is no name of a function"
             self._believe(function, f"it does what an intrinsic describes, in {name}")
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from verified_tir.certificate.integrity import Finding
-from verified_tir.certificate.plan_believed import Believed, asserts_something, implemented
+from verified_tir.certificate.plan_believed import Believed, asserts_something, implemented, is_function
 from verified_tir.certificate.plan_certificates import Said, read_certificate
 from verified_tir.certificate.plan_graphs import another_model, read_graph, written_otherwise
 from verified_tir.certificate.plan_steps import follow, followed
@@ -170,6 +170,8 @@ class _Replacing:
         if any(said.layouts):
             return f"the certificate {step['certificate']} moves a parameter"
         for function in implemented(content, said.after):
+            if not is_function(function):
+                return f"{function!r} is no name of a function"
             what = f"it does what an intrinsic describes, in {step['certificate']}"
             self.believed.append(Believed(self.name, function, what))
         old = [self.nodes[name] for name in step["node"]]
