@@ -46,7 +46,7 @@ def graph_of(func: PrimFunc, graph: Graph) -> dict[str, Any]:
     """A graph that has this program in the place of the only node, as a document has it."""
     g = GraphBuilder(graph.name)
     (x,) = graph.inputs
-    text = str(g.finish(g.call_tir(func, [g.input(x.name, x.shape)], [x.type], "y")))
+    text = str(g.finish(g.call_tir(func, [g.input(x.name, x.shape)], [graph.outputs[0].type], "y")))
     return {"text": text.split("\n"), "hash": text_hash(text)}
 
 
@@ -182,6 +182,21 @@ def test_an_external_function_that_computes_what_stays_is_believed(
         forged = copy.deepcopy(document)
         next(s for s in forged["steps"] if s["function"])["function"] = wrong
         assert any("is no name of a function" in f for f in steps_of(written, sealed_plan(forged))[0])
+
+
+def test_sums_in_another_order_are_believed_by_name() -> None:
+    """Somebody has allowed them, where the plan was made; a certificate alone does not say who."""
+    g = GraphBuilder("model")
+    graph = g.finish(g.op("sum", g.input("x", (8,)), axis=(0,), name="y"))
+    program = program_of(graph.nodes[0])
+    s = Schedule(program)
+    (loop,) = s.get_loops("sum")
+    s.rfactor(s.split(loop, [None, 2])[1], reassociate=program.buffers[1].name)
+    written, document = moved_by(s, graph)
+    found, believed = steps_of(written, document)
+    assert found == []
+    (belief,) = believed
+    assert belief.name == "certificate m/forged" and belief.what.endswith("are taken in another order")
 
 
 # -- elements ----------------------------------------------------------------------------------------------------------
