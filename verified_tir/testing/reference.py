@@ -36,6 +36,7 @@ from verified_tir.semantics.interpreter import (
 )
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.operators import binary_operation
+from verified_tir.semantics.values import wrap
 from verified_tir.testing.callees import Callees
 from verified_tir.testing.rounding import reordered_problem
 
@@ -182,7 +183,7 @@ def value_of(e: Expr, env: Mapping[Var, int]) -> int:
         case Not(a=a):
             return 1 - value_of(a, env)
         case Cast(value=a) if a.dtype.is_int and e.dtype.is_int:
-            return value_of(a, env)
+            return wrap(e.dtype, value_of(a, env))
         case Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b):
             return value_of(a if value_of(c, env) else b, env)
     raise TypeError(f"{e} is no index expression")

@@ -78,7 +78,8 @@ def _input(func: PrimFunc, scalars: Mapping[Var, int], turn: int) -> Input:
         scalar = b.dtype.scalar
         pattern: tuple[Any, ...] = (FLOATS if scalar.is_float else INTEGERS)[turn]
         flat = [pattern[(k + position) % len(pattern)] for k in range(count)]
-        args[b.name] = np.array(flat, dtype=np.float64).astype(numpy_dtype(scalar)).reshape(shape)
+        plain = np.float64 if scalar.is_float else np.int64
+        args[b.name] = np.array(flat, dtype=plain).astype(numpy_dtype(scalar)).reshape(shape)
         if turn == 3:  # every other element of one buffer
             defined[b.name] = ((np.arange(count) + position) % 2 == 0).reshape(shape)
         elif turn == 4:  # nothing of all buffers but the first
