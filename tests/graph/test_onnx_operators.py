@@ -496,3 +496,13 @@ def test_truths_are_put_together_as_zeros_and_ones(reduction: str, expected: lis
 def test_what_the_evaluator_cannot_compute_in_advance_is_an_operator() -> None:
     (y,) = computed("Upsample", f4([1, 2]), known=[0], scales=[1.0, 2.0], opset=8)
     np.testing.assert_array_equal(y, f4([1, 1, 2, 2]))
+
+
+@pytest.mark.parametrize(("left", "right"), [((3,), (3, 2)), ((2, 3), (3,)), ((3,), (3,)), ((2, 2, 3), (3,))])
+def test_products_of_integers_take_vectors(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    a, b = (
+        np.arange(np.prod(left), dtype=np.uint8).reshape(left),
+        np.arange(np.prod(right), dtype=np.int8).reshape(right),
+    )
+    (y,) = computed("MatMulInteger", a, b)
+    np.testing.assert_array_equal(y, a.astype(np.int32) @ b.astype(np.int32))

@@ -125,4 +125,15 @@ def cast(c: Converter, v: Value, dtype: str, saturate: bool = True) -> Value:
     return made
 
 
-__all__ = ["cast", "together"]
+def product(c: Converter, a: Value, b: Value) -> Value:
+    """The product of two matrices, or several; a vector on the left is a row, one on the right a column."""
+    if not a.rank or not b.rank:
+        raise c.fail("numbers are no matrices")
+    left = c.op("expand_dims", a, axis=(0,)) if a.rank == 1 else a
+    right = c.op("expand_dims", b, axis=(1,)) if b.rank == 1 else b
+    made: Value = c.op("matmul", left, right)
+    gone = (*([-2] if left is not a else []), *([-1] if right is not b else []))
+    return c.op("squeeze", made, axis=gone) if gone else made
+
+
+__all__ = ["cast", "product", "together"]

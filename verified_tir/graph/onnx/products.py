@@ -6,7 +6,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.more import cast
+from verified_tir.graph.onnx.more import cast, product
 from verified_tir.graph.onnx.registry import conversion
 
 
@@ -18,15 +18,7 @@ def _wide(c: Converter, v: Value) -> Value:
 @conversion("MatMul")
 def _matmul(c: Converter) -> Value:
     a, b = c.value(0), c.value(1)
-    if not a.rank or not b.rank:
-        raise c.fail("numbers are no matrices")
-    left = c.op("expand_dims", a, axis=(0,)) if a.rank == 1 else a
-    right = c.op("expand_dims", b, axis=(1,)) if b.rank == 1 else b
-    made = cast(c, c.op("matmul", *(_wide(c, v) for v in (left, right))), a.dtype)
-    gone = (*([-2] if left is not a else []), *([-1] if right is not b else []))
-    if gone:
-        made = c.op("squeeze", made, axis=gone)
-    return made
+    return cast(c, product(c, _wide(c, a), _wide(c, b)), a.dtype)
 
 
 @conversion("Gemm")

@@ -9,7 +9,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.more import cast
+from verified_tir.graph.onnx.more import cast, product
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.onnx.windows import convolution
 from verified_tir.graph.operators.shape import axis_of
@@ -98,7 +98,7 @@ def _matmul_integer(c: Converter) -> Any:
     if c.has(3):
         zero = cast(c, c.value(3), "int32")
         b = c.op("subtract", b, c.op("reshape", zero, shape=()) if zero.type.size == 1 else zero)
-    return c.op("matmul", a, b)
+    return product(c, a, b)
 
 
 def _without_zero(c: Converter, v: Value, zero: int, shape: Sequence[int] | None) -> Value:
@@ -133,7 +133,7 @@ def _one(c: Converter, k: int) -> Value:
 @conversion("QLinearMatMul")
 def _qlinear_matmul(c: Converter) -> Any:
     a, b = _without_zero(c, c.value(0), 2, None), _without_zero(c, c.value(3), 5, None)
-    return _rescaled(c, c.op("matmul", a, b), [_one(c, k) for k in (1, 4, 6)], c.value(7))
+    return _rescaled(c, product(c, a, b), [_one(c, k) for k in (1, 4, 6)], c.value(7))
 
 
 def _channels(c: Converter, k: int, w: Value) -> Value:
