@@ -14,6 +14,7 @@ from typing import Any, Final, final
 from verified_tir.derivation.codec import read_program
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.layouts import Layout, Padded, is_identity, normal
+from verified_tir.graph.sizes import Dim, symbols_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.lower.index_map_text import parse_index_map
 
@@ -32,7 +33,7 @@ class Said:
     after: PrimFunc
     layouts: tuple[Sequence[Mapping[str, Any]], ...]
 
-    def layout(self, k: int, shape: Sequence[int]) -> tuple[Layout, bool]:
+    def layout(self, k: int, shape: Sequence[Dim]) -> tuple[Layout, bool]:
         """The layout to which the changes of a parameter lead, and whether its padding holds a value at the end only.
 
         :param shape: of the tensor as its indices say.
@@ -50,8 +51,12 @@ class Said:
                 raise GraphError(f"the padding of {name} is moved by another layout")
             index_map = further.compose(index_map)
         padding = changes[-1]["padding"]
-        room = tuple(_integer(e) for e in changes[-1]["after"]["shape"])
         held = [p for p in padding if p["promise"] not in _OPEN]
+        if symbols_of(shape):  # no layout pads it; the program's extents are those of its call
+            if held:
+                raise GraphError(f"an extent of {name} is open, and its padding is said to hold something")
+            return normal(index_map, shape), False
+        room = tuple(_integer(e) for e in changes[-1]["after"]["shape"])
         if not held:
             return normal(Padded(index_map, None, room), shape), False
         if len({p["value"] for p in padding}) > 1:

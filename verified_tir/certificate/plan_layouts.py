@@ -30,6 +30,7 @@ from verified_tir.graph.layouts import (
     shape_in,
     value_of,
 )
+from verified_tir.graph.sizes import Dim, numbers
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, IntImm, Load, Not, Select, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -118,16 +119,17 @@ def shown(text: str) -> str:
     return layout_text(read_layout(text)) or "that its indices say"
 
 
-def ends_with(func: PrimFunc, k: int, layout: Layout, shape: Sequence[int]) -> bool:
+def ends_with(func: PrimFunc, k: int, layout: Layout, shape: Sequence[Dim]) -> bool:
     """Whether a program ends by assuming, for each place of padding of its k-th buffer, the value there to the bit.
 
     The kernel has proved each assumption that its certificate adds; so the padding holds the value.
     """
     b = func.buffers[k]
-    box = shape_in(layout, shape)
     held = value_of(layout)
     if held is None:
         return True  # it may hold anything
+    shape = numbers(shape, b.name)
+    box = numbers(shape_in(layout, shape), b.name)
     value = constant(held, str(b.dtype))
     for stmt in _last(func.body):
         loops, inner = _nest(stmt)

@@ -184,11 +184,11 @@ class _Following:
     def _fits(self, w: Value, of: Value, layout: str) -> str:
         """What is wrong with w having the type of a value in a layout."""
         found = read_layout(layout)
-        if write_layout(normal(found, of.shape)) != layout:
+        if write_layout(normal(found, of.dims)) != layout:
             return f"{shown(layout)} is not how a layout of {of.name} is written"
-        if w.shape != shape_in(found, of.shape) or w.dtype != of.dtype:
+        if w.dims != shape_in(found, of.dims) or w.dtype != of.dtype:
             return f"{w!r} is not {of!r} in the layout {shown(layout)}"
-        if w.type.size > ROOM * (of.type.size + ROOM):
+        if not w.type.is_open and w.type.size > ROOM * (of.type.size + ROOM):
             return f"{w!r} has {w.type.size} elements, too many for the {of.type.size} of {of.name}"
         return ""
 
@@ -266,20 +266,20 @@ class _Following:
 
     def _operands(self, said: Said, pairs: list[tuple[Value, Value]]) -> Iterator[str]:
         for k, (v, w) in enumerate(pairs):
-            layout, _ = said.layout(k, v.shape)
+            layout, _ = said.layout(k, v.dims)
             wanted = write_layout(layout)
             if not self._is(w.name, v.name, wanted):
                 yield f"its operand {w.name} is not {v.name} in the layout {shown(wanted)}"
 
     def _given(self, said: Said, k: int, v: Value, text: str) -> str:
         """What is wrong with a result in a layout; nobody fills its padding before the node computes it."""
-        layout, at_exit = said.layout(k, v.shape)
+        layout, at_exit = said.layout(k, v.dims)
         given = write_layout(layout)
         if value_of(layout) is not None and not at_exit:
             return f"its certificate takes for granted what the padding of {v.name} holds"
         if serves(given, text):
             return ""
-        if serves(text, given) and ends_with(said.after, k, read_layout(text), v.shape):
+        if serves(text, given) and ends_with(said.after, k, read_layout(text), v.dims):
             return ""
         return f"its certificate gives {v.name} in the layout {shown(given)}, not {shown(text)}"
 

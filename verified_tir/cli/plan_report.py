@@ -92,7 +92,7 @@ def _more(out: Console, n: int) -> None:
         out.print(f"  … and {n} more (--verbose)")
 
 
-def _shape(shape: Sequence[int]) -> str:
+def _shape(shape: Sequence[int | str]) -> str:
     return "×".join(map(str, shape)) or "()"
 
 

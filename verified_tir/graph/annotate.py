@@ -16,6 +16,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout, whole_tiles, with_value
 from verified_tir.graph.options import Frozen, Layouts
+from verified_tir.graph.sizes import Dim, numbers, symbols_of
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.schedule.index_map import IndexMap
 
@@ -41,15 +42,20 @@ def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> I
     return _map(tuple(parts), tuple(tiles.items()), plain)
 
 
-def padded_layout(text: str, plain: str, shape: Sequence[int], pad: Pad, value: float | None = None) -> list[Layout]:
+def padded_layout(text: str, plain: str, shape: Sequence[Dim], pad: Pad, value: float | None = None) -> list[Layout]:
     """The layouts of that name that a tensor of this shape may have: dimensions that are no multiple of their tile are
-    padded, or not tiled.
+    padded, or not tiled.  Tensors of which an extent is open are not padded.
 
+    :raises GraphError: if an extent that is open would be tiled.
     :param value: what the padding holds; ``None`` for anything.
     """
     parts, tiles = _read(text, plain)
-    odd = {k for k, t in tiles.items() if shape[plain.index(k)] % t}
-    kept = {"always": odd, "never": set(), "large": {k for k in odd if shape[plain.index(k)] > tiles[k]}}[pad]
+    size = {k: shape[plain.index(k)] for k in tiles}
+    if symbols_of(shape):
+        pad = "never"
+    numbers(list(size.values()), f"what the layout {text} tiles")
+    odd = {k for k, t in tiles.items() if size[k] % t}
+    kept = {"always": odd, "never": set[str](), "large": {k for k in odd if size[k] > tiles[k]}}[pad]
     choices = [kept] if pad != "large" or kept == odd else [kept, odd]
     found: list[Layout] = []
     for some in choices:
@@ -123,7 +129,7 @@ class Annotations:
                 continue
             if _PLAIN[n.op] == "NCHW":
                 found[n] = self._layouts(n, self.wanted[n.op])
-            elif n.inputs[1] in graph.constants and len(n.inputs[1].shape) == 2:
+            elif n.inputs[1] in graph.constants and n.inputs[1].rank == 2:
                 found[n] = self._of_product(n, self.wanted[n.op])
         return {n: choices[0] if len(choices) == 1 else choices for n, choices in found.items()}
 
@@ -138,7 +144,7 @@ class Annotations:
         """Of rows of K elements by a matrix of weights: what rows have, the results have, with N in the place of K."""
         data, _, weights = text.partition(":")
         x, w, *bias = node.inputs
-        outer = "ABCDEFGH"[: len(x.shape) - 2]
+        outer = "ABCDEFGH"[: x.rank - 2]
         rows = "KM" if node.attrs.get("transpose_a") else "MK"
         turned = node.op == "nn.dense" or bool(node.attrs.get("transpose_b"))
         tile = "".join(re.findall(r"(\d+)k", data))
@@ -150,7 +156,7 @@ class Annotations:
         return [([x, *rest], [y]) for x in xs for y in ys for rest in itertools.product(ws, *vectors)]
 
     def _of(self, text: str, plain: str, v: Value) -> list[Layout]:
-        return padded_layout(text, plain, v.shape, self.pad, self.pad_value)
+        return padded_layout(text, plain, v.dims, self.pad, self.pad_value)
 
     def _of_weights(self, node: Node, data: str, weights: str) -> tuple[list[Layout], list[list[Layout]]]:
         if node.op not in ("nn.conv2d", "nn.conv2d_transpose"):

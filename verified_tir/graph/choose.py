@@ -22,9 +22,10 @@ import numpy as np
 
 from verified_tir.graph.eliminate import only_cheapest
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.ir import Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import serves
 from verified_tir.graph.options import PLAIN, Option
+from verified_tir.graph.sizes import estimate
 
 EXACT = 2.0**40
 """Sums up to here, of whole numbers and 2⁻¹⁰, have no rounding."""
@@ -35,8 +36,13 @@ Own = Callable[[Node, Option], float]
 
 
 def bytes_moved(v: Value) -> float:
-    """What a rewrite of a tensor reads and writes."""
-    return 2.0 * v.type.nbytes
+    """What a rewrite of a tensor reads and writes; about that, where its size is open."""
+    return 2.0 * estimated(v.type).nbytes
+
+
+def estimated(t: TensorType) -> TensorType:
+    """The type with numbers for sizes that are open, by which costs are compared."""
+    return TensorType(tuple(map(estimate, t.dims)), t.dtype)
 
 
 @final

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Node, Value
+from verified_tir.graph.ir import Node, Value, symbol_values
 from verified_tir.graph.node_program import program_of
+from verified_tir.graph.sizes import hidden
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Var
-from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, Stmt, seq
-from verified_tir.ir.visit import refresh_binders, rewrite
+from verified_tir.ir.sugar import const
+from verified_tir.ir.visit import rewrite
+from verified_tir.kernel.calls import Arguments, instantiate
 
 
 def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], name: str = "") -> PrimFunc:
@@ -39,12 +41,14 @@ def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[V
         if missing:
             raise GraphError(f"{n} reads {', '.join(missing)}, which is not among the operands of the program")
         func = program_of(n)
-        body, _ = refresh_binders(func.body)
-        mapping = dict(zip(func.buffers, (buffers[v] for v in (*n.inputs, *n.outputs)), strict=True))
-        parts.append(_named_apart(substitute_buffers(body, mapping), blocks))
+        sizes = tuple((v, const(e)) for v, e in symbol_values(n, func).items())
+        body = instantiate(func, Arguments(tuple(buffers[v] for v in (*n.inputs, *n.outputs)), sizes))
+        parts.append(_named_apart(body, blocks))
     whole = seq(*parts)
     for b in reversed(list(local.values())):
         whole = Allocate(b, whole)
+    if unseen := hidden(e for v in (*inputs, *outputs) for e in v.dims):
+        raise GraphError(f"the size of no operand or result of the whole is {unseen[0].name}")
     handles = [(Var.fresh(buffers[v].name, HANDLE), buffers[v]) for v in (*inputs, *outputs)]
     return PrimFunc(name or "_".join(n.op.rpartition(".")[2] for n in nodes), tuple(h for h, _ in handles),
                     tuple(handles), whole)  # fmt: skip
@@ -56,7 +60,7 @@ def _buffer(v: Value, taken: set[str]) -> Buffer:
         k += 1
         name = f"{v.name}_{k}"
     taken.add(name)
-    return Buffer.declare(name, v.shape, v.dtype)
+    return Buffer.declare(name, v.dims, v.dtype)
 
 
 def _named_apart(body: Stmt, taken: set[str]) -> Stmt:

@@ -38,6 +38,7 @@ from verified_tir.graph.layouts import (
 from verified_tir.graph.operators import legalize, result_types
 from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid
+from verified_tir.graph.sizes import numbers
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
@@ -91,7 +92,7 @@ def _definition(t: TensorType, layout: Layout) -> list[tuple[str, dict[str, Any]
     index_map = index_map_of(layout)
     room = layout.shape if isinstance(layout, Padded) else None
     if index_map is None:
-        return [("permute_dims", {"axes": tuple(range(len(t.shape)))})]
+        return [("permute_dims", {"axes": tuple(range(len(t.dims)))})]
     value = plain_value(value_of(layout), t.dtype)
     if room is None:
         return [("layout_transform", {"index_map": index_map, "pad_value": value})]
@@ -114,17 +115,18 @@ def _whole_box(t: TensorType, layout: Layout) -> tuple[int, ...]:
     :raises GraphError: if there is none.
     """
     try:
-        box = shape_in(_inverse(_several(t), layout), shape_in(layout, t.shape))
+        room = numbers(shape_in(layout, t.shape), "a box")
+        box = numbers(shape_in(_inverse(_several(t), layout), room), "a box")
     except GraphError as problem:
         raise GraphError(f"the way back from {layout} is no layout of the whole box: {problem}") from None
-    if prod(box) != prod(shape_in(layout, t.shape)) or any(n < e for n, e in zip(box, t.shape, strict=True)):
+    if prod(box) != prod(room) or any(n < e for n, e in zip(box, t.shape, strict=True)):
         raise GraphError(f"the room of the layout {layout} of {t} is no whole box of elements and padding")
     return box
 
 
 def _several(t: TensorType) -> TensorType:
     """The type with more than one element along each dimension: an index that is always 0 does not say its tile."""
-    return TensorType(tuple(max(2, n) for n in t.shape), t.dtype)
+    return TensorType(tuple(max(2, n) if isinstance(n, int) else n for n in t.dims), t.dtype)
 
 
 def _moves_by(index_map: IndexMap) -> list[int] | None:
@@ -154,11 +156,11 @@ def conversions(t: TensorType, given: Layout, wanted: Layout) -> list[Conversion
 
     :raises GraphError: if an inverse is not understood, or a proof fails.
     """
-    here, wanted = normal(given, t.shape), normal(wanted, t.shape)
+    here, wanted = normal(given, t.dims), normal(wanted, t.dims)
     steps: list[Conversion] = []
     while layout_text(here) != layout_text(wanted):
         op, attrs, reached = _next(t, here, wanted)
-        before = TensorType(shape_in(here, t.shape), t.dtype)
+        before = TensorType(shape_in(here, t.dims), t.dtype)
         (made,) = result_types(op, [before], attrs)
         proof = prove_conversion(t, here, reached, legalize(op, [before], attrs))
         steps.append(Conversion(op, attrs, made, reached, proof))
@@ -174,14 +176,14 @@ def _next(t: TensorType, here: Layout, wanted: Layout) -> tuple[str, dict[str, A
             return op, attrs, _flat(t, _whole_box(t, wanted), value_of(wanted))
         return op, attrs, wanted
     to, start = index_map_of(wanted), _room_only(here)
-    if start is not None and pads(here, t.shape):
+    if start is not None and pads(here, t.dims):
         if to is not None and _is_flat_of(t, here, wanted):
             return "layout_transform", {"index_map": to, "pad_value": None}, wanted
         hint = plain_value(value_of(here), t.dtype)
-        cropped: dict[str, Any] = {"start_indices": tuple(start), "slice_sizes": t.shape}
+        cropped: dict[str, Any] = {"start_indices": tuple(start), "slice_sizes": t.dims}
         return "crop", cropped | ({} if hint is None else {"cropped_value": hint}), None
     back = _inverse(t, here)
-    if pads(here, t.shape):
+    if pads(here, t.dims):
         back = _inverse(_several(t), here)
         flat = _flat(t, _whole_box(t, here), value_of(here))
         return "layout_transform", {"index_map": back, "pad_value": None}, flat
@@ -195,14 +197,14 @@ def _inverse(t: TensorType, layout: Layout) -> IndexMap:
     index_map = index_map_of(layout)
     assert index_map is not None
     try:
-        return index_map.inverse(t.shape)
+        return index_map.inverse(t.dims)
     except IndexMapError as problem:
         raise GraphError(f"the layout {index_map} of {t} has no inverse: {problem}") from None
 
 
 def _flat(t: TensorType, box: tuple[int, ...], value: float | int | None) -> Layout:
     """As the indices say, with more room behind each dimension."""
-    return normal(Padded(IndexMap.identity(len(t.shape)), value, box), t.shape)
+    return normal(Padded(IndexMap.identity(len(t.dims)), value, box), t.dims)
 
 
 def _room_only(layout: Layout) -> list[int] | None:
@@ -245,10 +247,10 @@ def put_operand(s: Schedule, t: TensorType, given: Layout) -> None:
     index_map, x = index_map_of(given), s.func.buffers[0].name
     if index_map is None:
         return
-    if pads(given, t.shape):
+    if pads(given, t.dims):
         value = value_of(given)
         free = T.undef() if value is None else constant(value, t.dtype)
-        s.transform_layout(x, index_map, pad_value=free, shape=shape_in(given, t.shape))
+        s.transform_layout(x, index_map, pad_value=free, shape=shape_in(given, t.dims))
     elif not is_identity(index_map):
         s.transform_layout(x, index_map)
 

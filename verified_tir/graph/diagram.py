@@ -18,6 +18,7 @@ from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layered import Layering, layered
 from verified_tir.graph.plan import Plan
 from verified_tir.graph.report import rewrite_nodes
+from verified_tir.graph.sizes import dim_text
 
 NODE_WIDTH, NODE_HEIGHT = 170, 24
 COLUMN, ROW = 200, 58
@@ -165,7 +166,7 @@ def _edge(at: Layering, edge: tuple[object, object], values: list[Value], look: 
 
 def _type(v: Value, look: _Look) -> str:
     name = layout_name(look.layouts.get(v, ""))
-    return "×".join(map(str, v.shape)) + (f" {name}" if name else "")
+    return "×".join(map(dim_text, v.dims)) + (f" {name}" if name else "")
 
 
 def _box(at: Layering, item: object, look: _Look, graph: Graph) -> list[str]:

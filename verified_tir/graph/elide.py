@@ -33,28 +33,30 @@ def needless_layouts(node: Node) -> list[tuple[Layout, Layout]]:
         return []
     x, y = node.inputs[0], node.output
     match node.op:
+        case "pad" | "crop" if x.type.is_open:
+            return []  # no layout pads it
         case "layout_transform":
             index_map, value = node.attrs["index_map"], node.attrs.get("pad_value")
             return _of_map(index_map, value, x)
         case "permute_dims":
-            rank = len(x.shape)
+            rank = x.rank
             axes = [a % rank for a in node.attrs.get("axes") or reversed(range(rank))]
             return _of_map(IndexMap.from_func(lambda *i: [i[a] for a in axes], rank), None, x) if rank else []
         case "pad":
             before = [b for b, _ in node.attrs["pad_width"]]
-            return [(normal(Padded(_moved_by(before), node.attrs.get("pad_value"), y.shape), x.shape), None)]
+            return [(normal(Padded(_moved_by(before), node.attrs.get("pad_value"), y.shape), x.dims), None)]
         case _:
-            return [(None, normal(Padded(_moved_by(node.attrs["start_indices"]), None, x.shape), y.shape))]
+            return [(None, normal(Padded(_moved_by(node.attrs["start_indices"]), None, x.shape), y.dims))]
 
 
 def _of_map(index_map: IndexMap, value: float | None, x: Value) -> list[tuple[Layout, Layout]]:
-    found: list[tuple[Layout, Layout]] = [(normal(Padded(index_map, value), x.shape), None)]
-    if not pads(index_map, x.shape):
+    found: list[tuple[Layout, Layout]] = [(normal(Padded(index_map, value), x.dims), None)]
+    if not pads(index_map, x.dims):
         try:
-            back = index_map.inverse(x.shape)
+            back = index_map.inverse(x.dims)
         except IndexMapError:
             return found
-        found.append((None, normal(back, shape_in(index_map, x.shape))))
+        found.append((None, normal(back, shape_in(index_map, x.dims))))
     return [pair for pair in found if pair != (None, None)]
 
 
@@ -82,8 +84,8 @@ def prove_needless(node: Node, given: Layout, made: Layout) -> Relaid:
         s = Schedule(composed(nodes, [x], [nodes[-1].output], node.op))
         for block in s.blocks[:-1]:
             s.compute_inline(block)
-    t = TensorType(shape_in(made, y.shape), y.dtype)
-    return arrive(s, legalize("permute_dims", [t], {"axes": tuple(range(len(t.shape)))}))
+    t = TensorType(shape_in(made, y.dims), y.dtype)
+    return arrive(s, legalize("permute_dims", [t], {"axes": tuple(range(len(t.dims)))}))
 
 
 __all__ = ["REWRITES", "needless_layouts", "prove_needless"]

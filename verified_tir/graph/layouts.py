@@ -10,13 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import lcm, prod
+from math import lcm
 from typing import Any, TypeAlias, final
 
 import numpy as np
 
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.sizes import (
+    Dim,
+    dim_text,
+    estimate,
+    numbers,
+    product,
+    remedy,
+    same,
+    shape_text,
+    symbols_of,
+)
+from verified_tir.graph.sizes import normal as normal_size
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.sugar import const
@@ -69,45 +81,56 @@ def is_identity(index_map: IndexMap) -> bool:
     )
 
 
-def shape_in(layout: Layout, shape: Sequence[int]) -> tuple[int, ...]:
+def shape_in(layout: Layout, shape: Sequence[Dim]) -> tuple[Dim, ...]:
     """The extents that a tensor has in a layout.
+
+    A dimension whose extent is open may be moved, but is an index of its own, and a tensor that has one is not padded.
 
     :raises GraphError: if the map does not take the shape, or has no room for all that it places.
     """
     index_map = index_map_of(layout)
     if index_map is None:
         return tuple(shape)
-    try:
-        found = tuple(e.value for e in index_map.padded_shape(shape) if isinstance(e, IntImm))
-    except IndexMapError as problem:
-        raise GraphError(f"{index_map} is no layout of {tuple(shape)}: {problem}") from None
     given = layout.shape if isinstance(layout, Padded) else None
+    for v, e in zip(index_map.inputs, shape, strict=False):
+        if isinstance(e, Expr) and (
+            v not in index_map.outputs or any(o is not v and v in free_vars(o) for o in index_map.outputs)
+        ):
+            raise GraphError(f"the extent {dim_text(e)} is open, and no layout divides it; {remedy([e])}")
+    try:
+        found = tuple(map(normal_size, index_map.padded_shape(shape)))
+    except IndexMapError as problem:
+        raise GraphError(f"{index_map} is no layout of {shape_text(shape)}: {problem}") from None
+    if symbols_of(shape) and (given is not None or not same(product(found), product(shape))):
+        raise GraphError(f"an extent of {shape_text(shape)} is open, and no layout pads it; {remedy(shape)}")
     if given is None:
         return found
-    if len(given) != len(found) or any(g < e for g, e in zip(given, found, strict=True)):
-        raise GraphError(f"{index_map} of {tuple(shape)} takes {found}, more than {given}")
+    if len(given) != len(found) or any(g < e for g, e in zip(given, numbers(found, "a tensor"), strict=True)):
+        raise GraphError(f"{index_map} of {shape_text(shape)} takes {shape_text(found)}, more than {given}")
     return tuple(given)
 
 
-def pads(layout: Layout, shape: Sequence[int]) -> bool:
+def pads(layout: Layout, shape: Sequence[Dim]) -> bool:
     """Whether a tensor of this shape has padding in the layout."""
-    return prod(shape_in(layout, shape)) > prod(shape)
+    return not same(product(shape_in(layout, shape)), product(shape))
 
 
-def padding_size(layout: Layout, shape: Sequence[int]) -> int:
-    """How many elements of padding there are."""
-    return prod(shape_in(layout, shape)) - prod(shape)
+def padding_size(layout: Layout, shape: Sequence[Dim]) -> int:
+    """How many elements of padding there are; about that, where extents are open."""
+    return estimate(product(shape_in(layout, shape))) - estimate(product(shape))
 
 
-def whole_tiles(index_map: IndexMap, shape: Sequence[int]) -> Layout:
+def whole_tiles(index_map: IndexMap, shape: Sequence[Dim]) -> Layout:
     """The layout in which the last tile of a dimension has as much room as the others, though it is the only one: three
     channels in tiles of 16 take 16 places."""
-    rounded = list(shape)
+    if symbols_of(shape):
+        return index_map
+    rounded = list(numbers(shape, "a tensor"))
     for k, v in enumerate(index_map.inputs):
         tiles = {t for o in index_map.outputs if (t := _tile(o, v)) is not None}
         whole = lcm(*tiles)
-        rounded[k] = -(-shape[k] // whole) * whole
-    room = shape_in(index_map, rounded)
+        rounded[k] = -(-rounded[k] // whole) * whole
+    room = numbers(shape_in(index_map, rounded), "a tensor")
     return index_map if room == shape_in(index_map, shape) else Padded(index_map, None, room)
 
 
@@ -119,7 +142,7 @@ def _tile(e: Expr, v: Var) -> int | None:
     return None
 
 
-def with_value(layout: Layout, value: float | int | None, shape: Sequence[int]) -> Layout:
+def with_value(layout: Layout, value: float | int | None, shape: Sequence[Dim]) -> Layout:
     """The layout with another value in its padding; the map alone where there is no padding, or no value."""
     index_map = index_map_of(layout)
     if index_map is None:
@@ -131,7 +154,7 @@ def with_value(layout: Layout, value: float | int | None, shape: Sequence[int]) 
     return index_map if value is None and room is None else Padded(index_map, value, room)
 
 
-def normal(layout: Layout, shape: Sequence[int]) -> Layout:
+def normal(layout: Layout, shape: Sequence[Dim]) -> Layout:
     """The layout of tensors of this shape without what does not matter."""
     index_map = index_map_of(layout)
     if index_map is not None:
@@ -142,13 +165,14 @@ def normal(layout: Layout, shape: Sequence[int]) -> Layout:
 
 
 @lru_cache(maxsize=1024)
-def _plainly(index_map: IndexMap, shape: tuple[int, ...]) -> IndexMap:
+def _plainly(index_map: IndexMap, shape: tuple[Dim, ...]) -> IndexMap:
     """The map in the form in which others would write it who mean the same on this shape: sums in one order, and an
     index that is always 0 under its own name.  Tiles stay, though there be one only."""
     ranges: dict[Var, tuple[Expr, Expr]] = {}
     for v, n in zip(index_map.inputs, shape, strict=True):
         tiles = [t for o in index_map.outputs if (t := _tile(o, v)) is not None]
-        ranges[v] = const(0, v.dtype), const(max([n, 2, *(t + 1 for t in tiles)]), v.dtype)
+        if isinstance(n, int):
+            ranges[v] = const(0, v.dtype), const(max([n, 2, *(t + 1 for t in tiles)]), v.dtype)
     outputs = [simplify(o, ranges) for o in index_map.outputs]
     unit = [v for v, n in zip(index_map.inputs, shape, strict=True)
             if n == 1 and not any(v in free_vars(o) for o in outputs)]  # fmt: skip
@@ -199,7 +223,7 @@ def pack(layout: Layout, array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[
         return array
     value = value_of(layout)
     found = index_map.pack(array, None if value is None else number(value, dtype))
-    wanted = shape_in(layout, array.shape)
+    wanted = numbers(shape_in(layout, array.shape), "an array")
     if found.shape == wanted:
         return found
     room = np.full(wanted, number(value or 0, dtype), array.dtype)

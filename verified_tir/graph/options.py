@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Literal, TypeAlias, final
 
 from verified_tir.graph.callbacks import Registered, registered
+from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.elide import REWRITES, needless_layouts
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.infer import infer
@@ -156,9 +156,9 @@ class Options:
 
     def _text(self, layout: Layout, v: Value) -> str:
         index_map = index_map_of(layout)
-        if index_map is not None and len(index_map.inputs) != len(v.shape):
+        if index_map is not None and len(index_map.inputs) != v.rank:
             raise GraphError(f"{index_map} is a layout of {len(index_map.inputs)} dimensions; {v.name} is {v.type}")
-        found = normal(layout, v.shape)
+        found = normal(layout, v.dims)
         text = layout_text(found)
         self.layouts.setdefault(text, found)
         return text
@@ -192,7 +192,7 @@ class Options:
             return 0.0
         return float(
             sum(
-                padding_size(self.layouts[t], v.shape) * v.type.nbytes / max(1, prod(v.shape))
+                padding_size(self.layouts[t], v.dims) * array_dtype(v.dtype).itemsize
                 for v, t in zip(node.outputs, option.outputs, strict=True)
                 if value_of(self.layouts[t]) is not None
             )
@@ -319,17 +319,17 @@ class Options:
         values = (*node.inputs, *node.outputs)
         whole = isinstance(layout, Padded) and layout.shape is not None
         rooms: list[Layout] = [
-            whole_tiles(m, v.shape) if whole and m is not None else m for m, v in zip(maps, values, strict=True)
+            whole_tiles(m, v.dims) if whole and m is not None else m for m, v in zip(maps, values, strict=True)
         ]
-        rooms[place] = with_value(layout, None, values[place].shape)
+        rooms[place] = with_value(layout, None, values[place].dims)
 
         def holding(operands: float | int | None, results: float | int | None) -> Option:
             own = [operands] * count + [results] * len(node.outputs)
-            made = [with_value(m, p, v.shape) for m, p, v in zip(rooms, own, values, strict=True)]
+            made = [with_value(m, p, v.dims) for m, p, v in zip(rooms, own, values, strict=True)]
             return self._option(node, made[:count], made[count:])
 
         found = [holding(None, None)]
-        if any(pads(m, v.shape) for m, v in zip(rooms, values, strict=True)):
+        if any(pads(m, v.dims) for m, v in zip(rooms, values, strict=True)):
             value = value_of(layout)
             for p in self._values if value is None else [value]:
                 found += [holding(p, p), holding(None, p)]

@@ -134,7 +134,7 @@ class _Writer:
         layout = self.options.layouts[text]
         if layout is None:
             return v
-        return Value(self.names.fresh(f"{v.name}_moved"), TensorType(shape_in(layout, v.shape), v.dtype))
+        return Value(self.names.fresh(f"{v.name}_moved"), TensorType(shape_in(layout, v.dims), v.dtype))
 
     # -- values in other layouts -------------------------------------------------------------------------------------
 

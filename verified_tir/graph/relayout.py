@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
+from verified_tir.graph.sizes import Dim, normal
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef, Var
 from verified_tir.ir.find import local_buffers
@@ -90,9 +91,9 @@ def _pads(b: Buffer, layouts: Mapping[Buffer, Layout]) -> bool:
     return b in layouts and pads(layouts[b], extents(b))
 
 
-def extents(b: Buffer) -> tuple[int, ...]:
-    """The extents of a buffer of a graph's program, which are numbers."""
-    return tuple(e.value if isinstance(e, IntImm) else -1 for e in b.shape)
+def extents(b: Buffer) -> tuple[Dim, ...]:
+    """The extents of a buffer of a graph's program."""
+    return tuple(map(normal, b.shape))
 
 
 class _Moving:

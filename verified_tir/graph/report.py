@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, final
 
 from verified_tir.graph.annotate import Frozen
-from verified_tir.graph.ir import Graph, Node
+from verified_tir.graph.choose import estimated
+from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.options import PLAIN, layout_text
 from verified_tir.graph.plan import Plan
 from verified_tir.graph.rewrite_passes import Passed
+from verified_tir.graph.sizes import dim_text
 
 REWRITES = ("layout_transform", "pad", "crop")
 """Operators that only move elements."""
@@ -25,8 +27,8 @@ class Rewrite:
     op: str
     source: str
     result: str
-    shape: tuple[int, ...]
-    to_shape: tuple[int, ...]
+    shape: tuple[int | str, ...]
+    to_shape: tuple[int | str, ...]
     index_map: str
     reason: str
     moved: int
@@ -144,9 +146,14 @@ def _rewrites(made: Plan) -> tuple[Rewrite, ...]:
             continue
         x, y = n.inputs[0], n.output
         index_map = layout_text(n.attrs["index_map"]) if "index_map" in n.attrs else ""
-        moved = x.type.nbytes + y.type.nbytes
-        found.append(Rewrite(n.op, x.name, y.name, x.shape, y.shape, index_map, reasons.get(n, ""), moved))
+        moved = estimated(x.type).nbytes + estimated(y.type).nbytes
+        found.append(Rewrite(n.op, x.name, y.name, _extents(x), _extents(y), index_map, reasons.get(n, ""), moved))
     return tuple(found)
+
+
+def _extents(v: Value) -> tuple[int | str, ...]:
+    """A shape as numbers, and texts of sizes that are open."""
+    return tuple(e if isinstance(e, int) else dim_text(e) for e in v.dims)
 
 
 def _packed(made: Plan) -> tuple[Packed, ...]:

@@ -214,6 +214,17 @@ def symbols_of(sizes: Iterable[Dim]) -> list[Var]:
     return list(dict.fromkeys(v for s in sizes if isinstance(s, Expr) for v in free_vars(s)))
 
 
+def hidden(sizes: Iterable[Dim]) -> list[Var]:
+    """The symbols that are none of the sizes themselves, but only parts of some."""
+    every = list(sizes)
+    return [v for v in symbols_of(every) if v not in every]
+
+
+def estimate(size: Dim) -> int:
+    """A number for a size, where what costs less is chosen: each symbol counts as 8."""
+    return size if isinstance(size, int) else value(size, dict.fromkeys(symbols_of([size]), 8))
+
+
 def remedy(sizes: Iterable[Dim]) -> str:
     """What to give so that the sizes are numbers."""
     return "give the size: " + ", ".join(f"--shape {v.name}=4" for v in symbols_of(sizes))
@@ -349,7 +360,7 @@ def dim_of(given: object) -> Dim:
 
 
 __all__ = [
-    "MOST", "Dim", "always_apart", "dim_of", "dim_text", "divided", "greater", "never_negative", "normal", "numbers",
-    "product", "remedy", "replaced", "same", "shape_text", "smaller", "solved", "symbol", "symbols_of", "value",
-    "widened",
+    "MOST", "Dim", "always_apart", "dim_of", "dim_text", "divided", "estimate", "greater", "hidden", "never_negative",
+    "normal", "numbers", "product", "remedy", "replaced", "same", "shape_text", "smaller", "solved", "symbol",
+    "symbols_of", "value", "widened",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from verified_tir import te
 from verified_tir.graph.element_types import SMALL, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import TensorType, sizes_in
-from verified_tir.graph.sizes import Dim, remedy, replaced, same, symbols_of
+from verified_tir.graph.sizes import Dim, hidden, remedy, replaced, same, symbols_of
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
@@ -163,10 +163,10 @@ def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], w
     :raises GraphError: if the operator does not take these, or needs to know of what such an extent is made.
     """
     inputs, results = define(name, types, attrs, where)
-    hidden = _hidden([*inputs, *results])
-    if hidden:
+    unseen = hidden(e for t in (*inputs, *results) for e in t.shape)
+    if unseen:
         sizes = [*(d for t in types for d in t.dims), *sizes_in(attrs)]
-        by: dict[Dim, Dim] = {d: Var.fresh("m", INT32) for d in sizes if any(v in hidden for v in symbols_of([d]))}
+        by: dict[Dim, Dim] = {d: Var.fresh("m", INT32) for d in sizes if any(v in unseen for v in symbols_of([d]))}
         others = [TensorType(tuple(by.get(d, d) for d in t.dims), t.dtype) for t in types]
         whole, (inputs, results) = results, define(name, others, _in_attributes(attrs, by), where)
         back = {m: d for d, m in by.items() if isinstance(m, Var)}
@@ -174,18 +174,12 @@ def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], w
             same(replaced(e, back), d) for t, w in zip(results, whole, strict=True)
             for e, d in zip(t.shape, w.shape, strict=True)
         )  # fmt: skip
-        if not as_before or _hidden([*inputs, *results]):
-            raise GraphError(f"{where or name}: the size of no dimension here is {hidden[0].name}; {remedy(hidden)}")
+        if not as_before or hidden(e for t in (*inputs, *results) for e in t.shape):
+            raise GraphError(f"{where or name}: the size of no dimension here is {unseen[0].name}; {remedy(unseen)}")
     try:
         return te.create_prim_func([*inputs, *results], name.replace(".", "_"), empty=True)
     except (te.TEError, IRError) as problem:  # elements are computed when they are asked for
         raise GraphError(f"{where or name}: {problem}") from None
-
-
-def _hidden(tensors: Sequence[Tensor]) -> list[Var]:
-    """The symbols of a program that are extents of none of its tensors, and so would not be known."""
-    sizes = [e for t in tensors for e in t.shape]
-    return [v for v in symbols_of(sizes) if v not in sizes]
 
 
 def _in_attributes(given: Any, by: Mapping[Dim, Dim]) -> Any:
