@@ -165,6 +165,7 @@ def test_agreement_names_the_sizes() -> None:
     assert (5, 5) in asked and (6, 6) in asked, "the factor and its neighbour"
     assert any(m != n for m, n in asked) and not opinion.left_out
     assert str(s.validate(sizes=[{"m": 4, "n": 9}])) == "the validator agrees: equal at (m, n) = (4, 9)"
+    assert str(s.validate(sizes=[])) == "the validator was asked about no input with a meaning"
     every = s.validate(every_step=True)
     assert [o.step for o in every.opinions] == [1, 2] and str(every).endswith("after each of 2 steps")
 

@@ -280,7 +280,7 @@ def _summary(reports: list[Report], left_out: list[Mapping[str, int]], allowed: 
 
 def _at(sizes: Sequence[Mapping[str, int]]) -> str:
     """`` at n = 0, 1, 2``; with several symbols the first and the last are enough to say what was asked."""
-    names = list(sizes[0])
+    names = list(sizes[0]) if sizes else []
     if not names:
         return ""
     if len(names) == 1:
