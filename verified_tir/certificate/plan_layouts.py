@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from verified_tir.certificate.plans import PLAIN
 from verified_tir.derivation.codec import BadText, Reader, Writer
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.layouts import (
@@ -39,8 +40,6 @@ from verified_tir.ir.visit import walk
 from verified_tir.schedule.index_eval import evaluate, open_grid
 from verified_tir.schedule.index_map import IndexMap
 
-PLAIN: Final = "none"
-"""The layout that is none."""
 _RECORDS: Final = {"IndexMap": IndexMap, "Padded": Padded}
 _LENGTH: Final = 20_000
 """Characters of a layout, at most."""

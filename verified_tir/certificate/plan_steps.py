@@ -73,6 +73,10 @@ def followed(plan: CheckedPlan, walk: Callable[[Mapping[str, Any]], Iterator[tup
     found: list[Finding] = []
     try:
         found.extend(Finding(plan.name, *p) for p in walk(plan.content))
+    except (RecursionError, MemoryError):
+        found.append(
+            Finding(plan.name, "", "its steps cannot be followed: something is nested too deeply, or too large")
+        )
     except Exception as problem:  # whatever somebody wrote there: it is a finding, and ends no check
         what = str(problem) if isinstance(problem, ValueError) else f"{type(problem).__name__}: {problem}"
         found.append(Finding(plan.name, "", f"its steps cannot be followed: {what}"))
@@ -253,7 +257,7 @@ class _Following:
         if len(old.inputs) != len(node.inputs) or len(old.outputs) != len(node.outputs):
             yield "it has other operands or results than the node before"
             return
-        said, problem = self._certificate(step)
+        said, problem = self._certificate(step, len(old.inputs) + len(old.outputs))
         if said is None:
             yield problem
             return
@@ -286,7 +290,7 @@ class _Following:
     def _rewrite(self, step: Mapping[str, Any], node: Node | None, of: list[Value], texts: list[str]) -> Iterator[str]:
         from verified_tir.graph.conversions import definition
 
-        said, problem = self._certificate(step)
+        said, problem = self._certificate(step, 2)
         if said is None:
             yield problem
             return
@@ -306,7 +310,7 @@ class _Following:
     def _gone(self, step: Mapping[str, Any], old: Node, texts: list[str]) -> Iterator[str]:
         from verified_tir.graph.elide import prove_needless
 
-        said, problem = self._certificate(step)
+        said, problem = self._certificate(step, 2)
         if said is None:
             yield problem
             return
@@ -327,8 +331,6 @@ class _Following:
 
     def _external(self, step: Mapping[str, Any], old: Node, node: Node, texts: list[str]) -> Iterator[str]:
         """A node that an external function computes: its program calls it, and does nothing else."""
-        if step["certificate"] is not None:
-            yield "what an external function computes has no certificate"
         function = external_function(program_of(node))
         if function is None or function != step["function"]:
             yield f"it is said to be external, but its program is no call of an external function {step['function']}"
@@ -344,7 +346,8 @@ class _Following:
             if problem:
                 yield problem
 
-    def _certificate(self, step: Mapping[str, Any]) -> tuple[Said | None, str]:
+    def _certificate(self, step: Mapping[str, Any], tensors: int) -> tuple[Said | None, str]:
+        """What the certificate of a step says, which is to be about so many tensors; or what is wrong with it."""
         name = step["certificate"]
         if name is None:
             return None, "it has no certificate"
@@ -355,13 +358,11 @@ class _Following:
             return None, f"its certificate {name} asserts something of the operands, and nobody sees to it"
         if name not in self.said:
             self.said[name] = read_certificate(content)
-        return self.said[name], ""
+        said = self.said[name]
+        return (said, "") if len(said.layouts) == tensors else (None, f"the certificate {name} is about other tensors")
 
     def _programs(self, step: Mapping[str, Any], said: Said, before: PrimFunc, after: PrimFunc) -> Iterator[str]:
         name = step["certificate"]
-        if len(said.before.buffers) != len(before.buffers):
-            yield f"the certificate {name} is about another number of tensors"
-            return
         if not structural_equal(said.before, before):
             yield f"the certificate {name} does not begin with what the node before means"
         if not structural_equal(said.after, after) and not structural_equal(said.after, expand_blocks(after)):

@@ -42,6 +42,12 @@ program became the call of an external function."""
 COMPUTED: Final = ("same", "moved", "external")
 """Steps of nodes, which an external function may compute."""
 
+PLAIN: Final = "none"
+"""The layout that is none (``verified_tir.certificate.plan_layouts``)."""
+
+PROVED: Final = ("moved", "rewrite", "gone", "replaced")
+"""Steps that have a certificate."""
+
 REPLACEMENTS: Final = ("replaced", "unused")
 """Steps of documents that replace nodes (``verified_tir.certificate.replacements``): their values are as they were."""
 
@@ -122,7 +128,10 @@ def _form(plan: Any) -> Iterator[tuple[str, str]]:
             yield f"constants.{which}", "these are no constants by name"
             continue
         for name, constant in plan["constants"][which].items():
-            yield from misshapen(constant, CONSTANT, f"constants.{which}.{name}")
+            wrong = list(misshapen(constant, CONSTANT, f"constants.{which}.{name}"))
+            yield from wrong
+            if which == "before" and not wrong and (constant["of"], constant["layout"]) != (name, PLAIN):
+                yield f"constants.before.{name}", "a constant before is itself, as its indices say"
     for k, step in enumerate(plan["steps"]):
         if step["kind"] not in (*KINDS, *REPLACEMENTS):
             yield f"steps[{k}].kind", f"it is none of {', '.join((*KINDS, *REPLACEMENTS))}"
@@ -130,6 +139,10 @@ def _form(plan: Any) -> Iterator[tuple[str, str]]:
             yield f"steps[{k}].values", "there is not one for each result"
         if step["function"] is not None and step["kind"] not in COMPUTED:
             yield f"steps[{k}].function", f"no function computes what is {step['kind']}"
+        if step["certificate"] is not None and step["kind"] not in PROVED:
+            yield f"steps[{k}].certificate", f"no certificate is about what is {step['kind']}"
+        if step["kind"] == "rewrite" and step["node"]:
+            yield f"steps[{k}].node", "a rewrite that is new stands for no node before"
         if (step["certificate"] is None) is not (step["root"] is None):
             yield f"steps[{k}].certificate", "a certificate has a name and a hash"
 
@@ -153,4 +166,4 @@ def _problems(plan: Mapping[str, Any], certificates: Mapping[str, str]) -> Itera
             yield f"steps[{k}] {', '.join(step['results'])}", f"the certificate {name} {what}"
 
 
-__all__ = ["REPLACEMENTS", "SCHEMA", "CheckedPlan", "load_plan", "sealed_plan"]
+__all__ = ["PLAIN", "REPLACEMENTS", "SCHEMA", "CheckedPlan", "load_plan", "sealed_plan"]

@@ -203,6 +203,10 @@ class _Replacing:
             return f"they do not give what {step['node'][0]} gives, and else what is new"
         if len(set(old.inputs)) < len(old.inputs):
             return f"{step['node'][0]} has one operand twice: which of them the new nodes read, nobody can say"
+        read = [v.name for n in found for v in n.inputs]
+        other = next((name for name in read if name not in (*_names(old.inputs), *own)), None)
+        if other is not None:
+            return f"they read {other}, which {step['node'][0]} does not"
         inside = _on_its_own(old, found)
         if not structural_equal(said.before, program_of(old)):
             return f"the certificate {step['certificate']} does not begin with the program of {step['node'][0]}"
@@ -217,10 +221,7 @@ class _Replacing:
 
 
 def _on_its_own(old: Node, found: Sequence[Node]) -> Graph:
-    """Nodes that stand for another one, as a graph from its operands to its results.
-
-    :raises KeyError: if one reads anything else.
-    """
+    """Nodes that stand for another one, as a graph from its operands to its results; they read nothing else."""
     values = {v.name: v for v in (*old.inputs, *(v for n in found for v in n.outputs))}
     nodes = tuple(
         Node(n.op, tuple(values[v.name] for v in n.inputs), n.outputs, n.attrs, n.func, n.source) for n in found

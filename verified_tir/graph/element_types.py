@@ -15,6 +15,7 @@ import numpy as np
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Expr
+from verified_tir.ir.node import IRError
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -59,7 +60,13 @@ def array_dtype(dtype: str) -> np.dtype[Any]:
 
     :raises IRError: if there is no such type.
     """
-    return np.dtype(getattr(ml_dtypes, dtype)) if dtype in SMALL else numpy_dtype(DType.parse(dtype))
+    if dtype in SMALL:
+        small: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype))
+        return small
+    parsed = DType.parse(dtype)
+    if parsed.lanes != 1 or not (parsed.is_float or parsed.is_int or parsed.is_bool):
+        raise IRError(f"{dtype} is no type of elements")
+    return numpy_dtype(parsed)
 
 
 def held(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -244,7 +244,7 @@ class _Reader:
             made = self.made(g, op[2:], call, names)
         except _Placed:
             raise
-        except (GraphError, IRError, ValueError, TypeError, OverflowError) as problem:
+        except (GraphError, IRError, ValueError, TypeError, ArithmeticError) as problem:
             raise self.error(call, str(problem)) from None
         results = made if isinstance(made, tuple) else (made,)
         if len(results) != len(names):
@@ -259,11 +259,9 @@ class _Reader:
         match op, call.args:
             case "const", [value, ast.Call() as given]:
                 t = self.type(given)
-                elements = np.array(self.attribute(value), array_dtype(t.dtype))
-                return g.constant(elements.reshape(t.shape), names[0])
+                return g.constant(self.elements(value, t.dtype).reshape(t.shape), names[0])
             case "const", [value, dtype]:
-                array = np.array(self.attribute(value), array_dtype(str(self.attribute(dtype))))
-                return g.constant(array, names[0])
+                return g.constant(self.elements(value, str(self.attribute(dtype))), names[0])
             case "constant", [given]:
                 t = self.type(given)
                 if names[0] not in self.arrays:
@@ -289,6 +287,12 @@ class _Reader:
         values = [self.value(a) for a in call.args]
         types = result_types(op, [v.type for v in values], attrs)
         return self.named(g, op, values, types, attrs, None, names)
+
+    def elements(self, node: ast.expr, dtype: str) -> Array:
+        """The elements that are written out; one that is too large for its type is refused."""
+        value = self.attribute(node)
+        with np.errstate(over="raise"):
+            return np.array(value, array_dtype(dtype))
 
     def named(
         self, g: GraphBuilder, op: str, inputs: list[Value], types: list[TensorType], attrs: dict[str, Any],
