@@ -38,6 +38,7 @@ from verified_tir.certificate.plan_layouts import (
 )
 from verified_tir.certificate.plans import CheckedPlan
 from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import normal, pack, shape_in, value_of
 from verified_tir.graph.node_program import program_of
@@ -78,7 +79,8 @@ def followed(plan: CheckedPlan, walk: Callable[[Mapping[str, Any]], Iterator[tup
             Finding(plan.name, "", "its steps cannot be followed: something is nested too deeply, or too large")
         )
     except Exception as problem:  # whatever somebody wrote there: it is a finding, and ends no check
-        what = str(problem) if isinstance(problem, ValueError) else f"{type(problem).__name__}: {problem}"
+        refused = isinstance(problem, (ValueError, GraphError, ScheduleError))
+        what = str(problem) if refused else f"{type(problem).__name__}: {problem}"
         found.append(Finding(plan.name, "", f"its steps cannot be followed: {what}"))
     return found
 
