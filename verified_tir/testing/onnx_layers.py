@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from verified_tir.testing.onnx_case import element
+from verified_tir.testing.onnx_case import element, numpy_type
 from verified_tir.testing.onnx_draft import Draft, types_of
 from verified_tir.testing.onnx_operators import INTS, drawing
 
@@ -71,6 +71,14 @@ def _taper(d: Draft, op: str) -> None:
     attributes = {"periodic": d.pick.one(1, 0)} if d.pick.flip() else {}
     attributes |= {"output_datatype": element(d.pick.one("float32", "float64", "float16"))} if d.pick.flip() else {}
     d.add(op, [size.name], attributes)
+
+
+@drawing("Range")
+def _range(d: Draft, op: str) -> None:
+    dtype = numpy_type(d.dtype(types_of(op, d.opset, 0)))
+    step = d.pick.one(1, 2, -1, 3)
+    numbers = (d.pick.integer(-3, 3), d.pick.integer(-3, 8), step)
+    d.add(op, [d.given(np.array(n).astype(dtype)).name for n in numbers], {})
 
 
 @drawing("AffineGrid")

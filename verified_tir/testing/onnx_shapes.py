@@ -21,7 +21,7 @@ def _concat(d: Draft, op: str) -> None:
     x = _any(d, op, 1)
     axis = d.axis(x.rank)
     operands = [x.name]
-    for _ in range(d.pick.integer(0, 2)):
+    for _ in range(d.pick.one(1, 2, 0)):
         shape = list(x.shape)
         if d.pick.rarely(3):
             shape[axis] = d.extent()
