@@ -185,7 +185,7 @@ FAMILIES = (
         ((*range(len(EXTENTS)),), SOURCES, (0, 0, 1, 2), (*range(len(BETWEEN)),), USERS, (0, 1, 2)),
         _repeated,
         sizes=(0, 1, 2),
-        thin=7,
+        thin=91,
     ),
     Family(
         "by memory",
