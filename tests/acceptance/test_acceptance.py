@@ -16,7 +16,7 @@ from tests.nightly import sample
 
 LEAST_STEPS = 200
 LEAST_RATE = 0.98
-COMPARED = {entry.id for entry in sample(book(), 44, 1)}
+COMPARED = {entry.id for entry in sample(book(), 24, 1)}
 """The programs that are compiled and run; ``make nightly`` runs all of them."""
 
 
