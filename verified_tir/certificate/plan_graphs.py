@@ -96,10 +96,13 @@ def written_otherwise(plan: Mapping[str, Any], which: str, v: Value, array: Arra
 def elements(folder: Path | None, v: Value, digest: str) -> Array | None:
     """The elements of a constant as they lie in a folder; ``None`` if they do not.
 
-    :raises GraphError: if those that lie there are others.
+    :raises GraphError: if those that lie there are others, or cannot be read.
     """
     element = array_dtype(v.dtype)
-    data = None if folder is None else constant_bytes(folder, digest, v.type.size * element.itemsize)
+    try:
+        data = None if folder is None else constant_bytes(folder, digest, v.type.size * element.itemsize)
+    except OSError as problem:
+        raise GraphError(str(problem)) from None
     if data is None:
         return None
     array = np.frombuffer(data, element).reshape(v.shape)

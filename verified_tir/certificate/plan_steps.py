@@ -168,8 +168,10 @@ class _Following:
         if c["layout"] == PLAIN:
             return "" if c["sha256"] == digest else f"it is not {of.name}: their hashes differ"
         array = arrays.get(of.name)
-        if array is None:
-            array = elements(self.checked.folder, of, digest)
+        try:
+            array = elements(self.checked.folder, of, digest) if array is None else array
+        except GraphError as problem:
+            return str(problem)
         if array is None:
             what = f"it is {of.name} in the layout {shown(c['layout'])}, whose elements are not there to be compared"
             self._believe(f"constant {w.name}", what)
