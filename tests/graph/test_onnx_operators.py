@@ -506,3 +506,14 @@ def test_products_of_integers_take_vectors(left: tuple[int, ...], right: tuple[i
     )
     (y,) = computed("MatMulInteger", a, b)
     np.testing.assert_array_equal(y, a.astype(np.int32) @ b.astype(np.int32))
+
+
+@pytest.mark.parametrize("axis", [-(2**63), 4, -4])
+def test_an_axis_of_flatten_is_one_of_its_operand(axis: int) -> None:
+    """ONNX's inference takes the least integer for one."""
+    graph = helper.make_graph(
+        [helper.make_node("Flatten", ["x"], ["y"], axis=axis, name="flat")], "g",
+        [helper.make_tensor_value_info("x", 1, [2, 3, 4])], [helper.make_tensor_value_info("y", 1, None)],
+    )  # fmt: skip
+    with pytest.raises(GraphError, match=r"node flat \(Flatten\): .*axis"):
+        from_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))

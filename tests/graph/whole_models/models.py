@@ -11,11 +11,17 @@ from tests.graph.whole_models import transformer
 from tests.graph.whole_models.networks import network
 from tests.graph.whole_models.quantise import Kind, quantised
 
+
+def _network(large: bool, batch: int | str) -> Any:
+    return network(batch, channels=32, size=64, stages=3) if large else network(batch, channels=8, size=8, stages=1)
+
+
 FLOATS: dict[str, Callable[[bool], Any]] = {
     "encoder": lambda large: transformer.encoder(transformer.LARGE if large else transformer.SMALL),
     "gpt": lambda large: transformer.gpt(transformer.LARGE if large else transformer.SMALL),
     "llama": lambda large: transformer.llama(transformer.LARGE if large else transformer.SMALL, 2 if large else 1),
-    "network": lambda large: network(channels=32, size=64, stages=3) if large else network(stages=1, size=8),
+    "network": lambda large: _network(large, 2),
+    "network_open": lambda large: _network(large, "batch"),
 }
 QUANTISED: dict[str, tuple[str, Kind]] = {
     f"{name}_{kind}": (name, kind)

@@ -131,6 +131,7 @@ def _from_flat(flat: Expr, shape: Sequence[Dim]) -> list[Expr]:
 def flatten(x: Tensor, *, axis: int = 1) -> Tensor:
     """Two dimensions: those before ``axis`` together, and the others together."""
     size = dims(x)
+    axis = axis if axis == len(size) else axis_of(axis, len(size))
     return reshaped(x, [product(size[:axis]), product(size[axis:])])
 
 
