@@ -192,6 +192,7 @@ CASES: dict[str, tuple[str, list[Array], dict[str, Any], Array | list[Array]]] =
     "mean": ("mean", [small(2, 4, 4)], {}, small(2, 4, 4).mean()),
     "reshape": ("reshape", [X], {"shape": (0, -1, 3)}, X.reshape(1, -1, 3)),
     "flatten": ("flatten", [X], {}, X.reshape(1, -1)),
+    "flatten nothing": ("flatten", [np.zeros((2, 0, 3), np.float32)], {"axis": 2}, np.zeros((0, 3), np.float32)),
     "expand_dims": ("expand_dims", [SQUARE], {"axis": [0, -1]}, SQUARE[None, :, :, None]),
     "squeeze": ("squeeze", [X], {}, X[0]),
     "permute_dims": ("permute_dims", [X], {"axes": (0, 2, 3, 1)}, X.transpose(0, 2, 3, 1)),

@@ -249,7 +249,7 @@ def sizes_in(attribute: Any) -> Iterator[Expr]:
 
 
 def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
-    """The graph with numbers for some of its symbols.
+    """The graph with positive numbers for some of its symbols (an attribute 0 may mean something else).
 
     :raises GraphError: if there is no such symbol.
     """
@@ -257,6 +257,8 @@ def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     for name in sizes:
         if name not in symbols:
             raise GraphError(f"{graph.name} has no open size {name}; it has {', '.join(symbols) or 'none'}")
+        if sizes[name] < 1:
+            raise GraphError(f"the size {name} is a positive number, not {sizes[name]}")
     by: dict[Var, Dim] = {symbols[name]: n for name, n in sizes.items()}
     values = {v: Value(v.name, TensorType(tuple(replaced(e, by) for e in v.dims), v.dtype)) for v in graph.values()}
 

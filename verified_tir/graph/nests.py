@@ -20,7 +20,8 @@ LANES = (16, 8, 4)
 class Nest:
     """Loops of constant extents, and conditions, around a block that stores one element, or initialises and updates it.
 
-    ``update`` is the second store of a reduction, ``None`` if there is one store only.
+    ``update`` is the second store of a reduction, ``None`` if there is one store only; ``more`` counts the loops around
+    whose extents are open.
     """
 
     block: str
@@ -28,6 +29,7 @@ class Nest:
     guards: tuple[Expr, ...]
     store: Store
     update: Store | None
+    more: int = 0
 
     @property
     def loads(self) -> list[Load]:
@@ -53,26 +55,28 @@ class Nest:
 
 def nests(func: PrimFunc) -> list[Nest]:
     """The nests of a program, in order; what has another form is left out."""
-    return list(_nests(func.body, (), ()))
+    return list(_nests(func.body, (), (), 0))
 
 
-def _nests(stmt: Stmt, loops: tuple[For, ...], guards: tuple[Expr, ...]) -> Iterator[Nest]:
+def _nests(stmt: Stmt, loops: tuple[For, ...], guards: tuple[Expr, ...], more: int) -> Iterator[Nest]:
     match stmt:
         case For(extent=IntImm(), kind="serial"):
             loops = (*loops, stmt)
+        case For(kind="serial"):
+            more += 1
         case If(condition=c, else_body=None):
             guards = (*guards, c)
         case Block(is_label=True, name=name, body=Store() as store):
-            yield Nest(name, loops, guards, store, None)
+            yield Nest(name, loops, guards, store, None, more)
             return
         case Block(
             is_label=True, name=name, body=Seq(stmts=(If(then_body=Store() as first, else_body=None), Store() as last))
         ):
             if _same_element(first, last) and _reads(last):
-                yield Nest(name, loops, guards, first, last)
+                yield Nest(name, loops, guards, first, last, more)
             return
     for s in sub_statements(stmt):
-        yield from _nests(s, loops, guards)
+        yield from _nests(s, loops, guards, more)
 
 
 def _same_element(a: Store, b: Store) -> bool:

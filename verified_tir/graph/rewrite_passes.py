@@ -94,7 +94,7 @@ def legalize_rewrites(graph: Graph) -> Passed:
 
     def replace(node: Node, func: PrimFunc) -> Replacement:
         g = GraphBuilder("main")
-        v = g.input("x", node.inputs[0].shape, node.inputs[0].dtype)
+        v = g.input("x", node.inputs[0].dims, node.inputs[0].dtype)
         return g.finish(g.call_tir(func, [v], [node.output.type], node.output.name)), Schedule(func), ()
 
     return _each(graph, lambda n: n.op in REWRITES, replace)
@@ -105,6 +105,8 @@ def decompose_rewrites(graph: Graph) -> Passed:
 
     def replace(node: Node, func: PrimFunc) -> Replacement:
         index_map, x = node.attrs["index_map"], node.inputs[0]
+        if x.type.is_open:
+            return None, None, (f"{x.name} has an extent that is open, and so no padding",)
         try:
             steps = decomposed(index_map, x.shape, node.output.shape, node.attrs.get("pad_value"))
         except NoCopy as reason:
@@ -175,7 +177,7 @@ def frozen_by_hoisting(graph: Graph) -> dict[Node, tuple[Sequence[None], Sequenc
 
 def _bijective(node: Node) -> bool:
     """Whether a node is a ``layout_transform`` without padding."""
-    if node.op != "layout_transform":
+    if node.op != "layout_transform" or node.inputs[0].type.is_open:
         return False
     index_map, shape = node.attrs["index_map"], node.inputs[0].shape
     assert isinstance(index_map, IndexMap)

@@ -46,6 +46,9 @@ that LLVM loads in advance."""
 WORTH_IT = 2**14
 """Nests with fewer iterations stay as they are."""
 
+OPEN = 2**5
+"""As so many iterations a loop counts whose extent is known when the program runs."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class Scheduled:
 
 
 def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine | None = None) -> Scheduled:
-    """A schedule for a program of constant shapes.
+    """A schedule for a program; loops whose extents are open stay as they are.
 
     :param constants: parameters whose layout may be changed, since they are known when the program is compiled.
     :raises ScheduleError: if the program has no meaning.
@@ -90,7 +93,7 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
 
     every = nests(s.func)
     names = [n.block for n in every]
-    large = [n for n in every if names.count(n.block) == 1 and math.prod(map(extent, n.loops)) >= WORTH_IT]
+    large = [n for n in every if names.count(n.block) == 1 and _iterations(n) >= WORTH_IT]
     if large:
         for nest in every:
             attempt(nest, partial(follow, s, nest))
@@ -105,6 +108,10 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
             partial(_pointwise, s, now) if now.update is None else partial(_reduction, s, now, constants, machine),
         )
     return Scheduled(s, tuple(refused))
+
+
+def _iterations(nest: Nest) -> int:
+    return math.prod([*map(extent, nest.loops), *[OPEN] * nest.more])
 
 
 def named(s: Schedule, block: str) -> Nest | None:

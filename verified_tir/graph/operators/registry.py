@@ -163,23 +163,34 @@ def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], w
     :raises GraphError: if the operator does not take these, or needs to know of what such an extent is made.
     """
     inputs, results = define(name, types, attrs, where)
-    unseen = hidden(e for t in (*inputs, *results) for e in t.shape)
-    if unseen:
-        sizes = [*(d for t in types for d in t.dims), *sizes_in(attrs)]
-        by: dict[Dim, Dim] = {d: Var.fresh("m", INT32) for d in sizes if any(v in unseen for v in symbols_of([d]))}
-        others = [TensorType(tuple(by.get(d, d) for d in t.dims), t.dtype) for t in types]
-        whole, (inputs, results) = results, define(name, others, _in_attributes(attrs, by), where)
-        back = {m: d for d, m in by.items() if isinstance(m, Var)}
-        as_before = all(
-            same(replaced(e, back), d) for t, w in zip(results, whole, strict=True)
-            for e, d in zip(t.shape, w.shape, strict=True)
-        )  # fmt: skip
-        if not as_before or hidden(e for t in (*inputs, *results) for e in t.shape):
+    if unseen := hidden(e for t in (*inputs, *results) for e in t.shape):
+        found = _with_more_symbols(name, types, attrs, where, unseen, results)
+        if found is None:
             raise GraphError(f"{where or name}: the size of no dimension here is {unseen[0].name}; {remedy(unseen)}")
+        inputs, results = found
     try:
         return te.create_prim_func([*inputs, *results], name.replace(".", "_"), empty=True)
     except (te.TEError, IRError) as problem:  # elements are computed when they are asked for
         raise GraphError(f"{where or name}: {problem}") from None
+
+
+def _with_more_symbols(
+    name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], where: str, unseen: Sequence[Var],
+    wanted: Sequence[Tensor],
+) -> tuple[list[Tensor], list[Tensor]] | None:  # fmt: skip
+    """The operator with symbols for sizes that mention those unseen, if that is an operator like the one wanted."""
+    sizes = [*(d for t in types for d in t.dims), *sizes_in(attrs)]
+    by: dict[Dim, Dim] = {d: Var.fresh("m", INT32) for d in sizes if any(v in unseen for v in symbols_of([d]))}
+    back = {m: d for d, m in by.items() if isinstance(m, Var)}
+    others = [TensorType(tuple(by.get(d, d) for d in t.dims), t.dtype) for t in types]
+    try:
+        inputs, results = define(name, others, _in_attributes(attrs, by), where)
+    except GraphError:  # it needs to know of what they are made
+        return None
+    if hidden(e for t in (*inputs, *results) for e in t.shape):
+        return None
+    pairs = [(e, d) for t, w in zip(results, wanted, strict=True) for e, d in zip(t.shape, w.shape, strict=True)]
+    return (inputs, results) if all(same(replaced(e, back), d) for e, d in pairs) else None
 
 
 def _in_attributes(given: Any, by: Mapping[Dim, Dim]) -> Any:

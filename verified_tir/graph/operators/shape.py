@@ -350,17 +350,17 @@ def element_at(indices: Tensor, at: Sequence[Expr], size: Dim) -> Expr:
 def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """Slices of x along an axis; an index beyond the end means the last one, a negative one counts from the end.
 
-    Of an axis whose size is open, and 0 then, zeros are taken.
+    Of an axis without elements zeros are taken.
     """
     size, many = dims(x), dims(indices)
     a = axis_of(axis, len(size))
 
     def element(*i: Var) -> Expr:
+        if size[a] == 0:
+            return const(0, x.dtype)
         inside = element_at(indices, i[a : a + len(many)], size[a])
         found: Expr = x[(*i[:a], inside, *i[a + len(many) :])]
-        if isinstance(size[a], Expr):
-            found = T.if_then_else(const(0) < size[a], found, const(0, x.dtype))
-        return found
+        return T.if_then_else(const(0) < size[a], found, const(0, x.dtype)) if isinstance(size[a], Expr) else found
 
     result: Tensor = te.compute([*size[:a], *many, *size[a + 1 :]], element, name="take")
     return result
