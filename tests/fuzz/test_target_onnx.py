@@ -47,7 +47,7 @@ def one(op: str, *operands: Any, opset: int = 21, known: int = 0, dtype: str = "
 
 @settings(
     derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate],
-    max_examples=few(2, 2000),
+    max_examples=few(2, 300),
 )  # fmt: skip
 @given(onnx_models(5, few(6, 15)))
 def test_random_models_agree(model: OnnxModel) -> None:

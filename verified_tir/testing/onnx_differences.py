@@ -334,6 +334,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "-∞, the logarithm of 0", "a finite number", "a finite number",
     ),
     Difference(
+        "Sums and products of integers that are too large",
+        ("ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare", "CumSum"), "reference",
+        lambda o: o.operand(0).dtype.kind in "iu", "wrap", "wrap, or are the least integer", "wrap",
+    ),
+    Difference(
         "`Sigmoid` of negative numbers", ("Sigmoid",), "reference",
         lambda o: o.ours is not None and bool((o.ours < 0.1).any()),
         "by its definition", "off by up to 1e-7", "by its definition",

@@ -228,4 +228,4 @@ def inferred(draft: Draft, node: OnnxNode) -> dict[str, tuple[str, Shape | None]
     return results
 
 
-__all__ = ["Draft", "Operand", "Shape", "types_of"]
+__all__ = ["Draft", "Operand", "Shape", "inferred", "types_of"]

@@ -11,7 +11,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from verified_tir.testing import onnx_layers, onnx_shapes  # noqa: F401 (drawings are registered)
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.onnx_case import OnnxModel, OnnxNode
-from verified_tir.testing.onnx_draft import Draft
+from verified_tir.testing.onnx_draft import Draft, inferred
 from verified_tir.testing.onnx_operators import NOT_DRAWN, draw_node
 
 OPSETS = (21, 13, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24, 25, 26)
@@ -73,6 +73,7 @@ def _models(draw: DrawFn, least: int, most: int, only: str) -> OnnxModel:
     rest(pick.integer(least, most))
     if pick.rarely(8):
         d.nodes[-1] = _changed(d, d.nodes[-1])
+        d.types |= {n: dtype for n, (dtype, _) in inferred(d, d.nodes[-1]).items()}
     return OnnxModel(
         opset, tuple(d.nodes), d.inputs, d.constants, d.types, pick.one(*LAYOUTS),
         pick.one("always", "large", "always", "never"), pick.flip(),
