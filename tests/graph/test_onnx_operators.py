@@ -202,6 +202,12 @@ IMAGE = np.ones((1, 1, 3, 3), np.float32)
         (node("Upsample", IMAGE, f4(1, 1, 2, 2), known=[1]), "no operator of opset 17 any more"),
         (node("Relu", ONES, ONES), "it has 2 operands; Relu has 1"),
         (node("Cast", ONES, to=77), "valid type|77"),
+        (node("ReverseSequence", ONES, ints(1, 1), batch_axis=1, time_axis=1), "they are 1 and 1"),
+        (
+            node("ReverseSequence", ONES, ints(1, 1), batch_axis=1, time_axis=0),
+            "there is a length for each of 3 batches",
+        ),
+        (node("Softmax", f4(1, 2), opset=9), "there is no axis 1 among 1"),
         (node("Nope", ONES), "there is no operator Nope in opset 17"),
     ],
 )

@@ -118,9 +118,13 @@ def _topk(c: Converter) -> Any:
 
 @conversion("ReverseSequence")
 def _reverse_sequence(c: Converter) -> Any:
-    a = c.attributes
-    return c.op("reverse_sequence", c.value(0), c.value(1), batch_axis=a.get("batch_axis", 1),
-                time_axis=a.get("time_axis", 0))  # fmt: skip
+    x, lengths = c.value(0), c.value(1)
+    batch, time = c.attributes.get("batch_axis", 1), c.attributes.get("time_axis", 0)
+    if {batch, time} != {0, 1} or x.rank < 2:
+        raise c.fail(f"one of the first two axes is that of batches, the other of time; they are {batch} and {time}")
+    if lengths.dims != (x.dims[batch],):
+        raise c.fail(f"there is a length for each of {x.dims[batch]} batches, and they are {lengths.type}")
+    return c.op("reverse_sequence", x, lengths, batch_axis=batch, time_axis=time)
 
 
 @conversion("Compress")

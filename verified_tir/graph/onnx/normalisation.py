@@ -68,7 +68,7 @@ def _lrn(c: Converter) -> Value:
 def _softmax(c: Converter) -> Value:
     x = c.value(0)
     name = "nn.softmax" if c.node.op_type == "Softmax" else "nn.log_softmax"
-    axis = c.attributes.get("axis", 1 if c.opset < 13 else -1) % max(1, x.rank)
+    axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, x.rank))
     made: Value
     if c.opset >= 13 or axis == x.rank - 1:
         made = c.op(name, x, axis=axis)
