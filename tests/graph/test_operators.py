@@ -220,6 +220,8 @@ CASES: dict[str, tuple[str, list[Array], dict[str, Any], Array | list[Array]]] =
         np.take_along_axis(SQUARE[:2], np.int64([[0, -1], [2, 1]]), 1),
     ),
     "tile": ("tile", [SQUARE], {"repeats": (2, 3)}, np.tile(SQUARE, (2, 3))),
+    "arange": ("arange", [], {"count": 3, "start": 7, "step": -2}, np.array([7, 5, 3])),
+    "sizes": ("sizes", [], {"values": (4, 2, 9), "shape": (3,)}, np.array([4, 2, 9])),
     "trilu": ("trilu", [X], {"k": -1, "upper": False}, np.tril(X, -1)),
     "tan": ("tan", [SQUARE], {}, np.tan(SQUARE)),
     "atan": ("atan", [SQUARE], {}, np.arctan(SQUARE)),
