@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from verified_tir.certificate import plan_steps
-from verified_tir.fuzz.forged_plans import FORGERIES, Forged, Unfound, assert_found, checked
+from verified_tir.fuzz.forged_plans import Unfound, assert_found, checked
+from verified_tir.fuzz.forgeries import FORGERIES, Forged
 from verified_tir.fuzz.honest_plans import COUNT, honest, pool
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.validator_plans import Forgeries

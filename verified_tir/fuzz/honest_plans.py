@@ -24,6 +24,7 @@ from verified_tir.graph.layouts import Padded
 from verified_tir.graph.node_program import program_of
 from verified_tir.graph.plan import Plan, plan
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
+from verified_tir.graph.sizes import symbol
 from verified_tir.ir.script import parse_func
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.schedule import Schedule
@@ -148,7 +149,16 @@ def _hoisted() -> Honest:
     return _honest(4, graph, made, "hoisted", (graph, document), written)
 
 
-_MODELS: Final[tuple[Callable[[], Honest], ...]] = (_convolution, _elided, _filled, _external, _hoisted)
+def _open() -> Honest:
+    """Extents that are open: a batch, of which each has eight channels in tiles of four."""
+    g = GraphBuilder("model")
+    x = g.input("x", (symbol("batch"), 8, 2, 2))
+    y = g.op("nn.conv2d", x, g.constant(_random(8, 8, 1, 1), "w"), name="y")
+    graph = g.finish(g.op("nn.softmax", g.op("nn.relu", y, name="z"), name="s"))
+    return _honest(5, graph, plan(graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph)), "open")
+
+
+_MODELS: Final[tuple[Callable[[], Honest], ...]] = (_convolution, _elided, _filled, _external, _hoisted, _open)
 COUNT: Final = len(_MODELS)
 
 
@@ -186,7 +196,7 @@ def useless() -> Mapping[str, dict[str, Any]]:
 @cache
 def pool(k: int) -> Mapping[str, dict[str, Any]]:
     """The certificates from which a forger of a plan takes others: its own, those of a small plan, and useless ones."""
-    return {**honest(k).written.certificates, **honest(COUNT - 1).written.certificates, **useless()}
+    return {**honest(k).written.certificates, **honest(4).written.certificates, **useless()}
 
 
 __all__ = ["COUNT", "Honest", "honest", "pool"]

@@ -47,7 +47,7 @@ class Validator:
 
     def universe(self) -> Sequence[tuple[str, str]]:
         """Verdicts of both validators, and the kinds of tampering and forgery."""
-        from verified_tir.fuzz.forged_plans import FORGERIES
+        from verified_tir.fuzz.forgeries import FORGERIES
         from verified_tir.fuzz.tampering import TAMPERINGS
 
         return [

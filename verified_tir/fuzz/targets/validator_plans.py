@@ -7,7 +7,8 @@ from typing import final
 
 from hypothesis import strategies as st
 
-from verified_tir.fuzz.forged_plans import FORGERIES, Unfound, assert_found
+from verified_tir.fuzz.forged_plans import Unfound, assert_found
+from verified_tir.fuzz.forgeries import FORGERIES
 from verified_tir.fuzz.honest_plans import COUNT, honest
 from verified_tir.fuzz.target import Disagreement, Observed
 
