@@ -214,21 +214,25 @@ class _Following:
             if old is None or [v.name for v in old.outputs] != [v.name for v in of]:
                 yield f"{', '.join(step['node'])} is no node before with these results"
                 return
-            match step["kind"]:
-                case "same" if node is not None:
-                    yield from self._same(old, node, texts)
-                case "moved" if node is not None:
-                    yield from self._moved(step, old, node, texts)
-                case "external" if node is not None:
-                    yield from self._external(step, old, node, texts)
-                case "gone":
-                    yield from self._gone(step, old, texts)
-                case kind:
-                    yield f"there is no step {kind} here"
-            if node is not None:
+            problems = list(self._of_node(step, old, node, texts))
+            yield from problems
+            if node is not None and not problems:
                 yield from self._function(step, old, node, texts)
         for w, v, text in zip(step["results"], of, texts, strict=True):
             self.known.setdefault(w, set()).add((v.name, text))
+
+    def _of_node(self, step: Mapping[str, Any], old: Node, node: Node | None, texts: list[str]) -> Iterator[str]:
+        match step["kind"]:
+            case "same" if node is not None:
+                yield from self._same(old, node, texts)
+            case "moved" if node is not None:
+                yield from self._moved(step, old, node, texts)
+            case "external" if node is not None:
+                yield from self._external(step, old, node, texts)
+            case "gone":
+                yield from self._gone(step, old, texts)
+            case kind:
+                yield f"there is no step {kind} here"
 
     def _function(self, step: Mapping[str, Any], old: Node, node: Node, texts: list[str]) -> Iterator[str]:
         """What an external function is to compute; of one that the model calls itself nothing is believed."""

@@ -95,7 +95,7 @@ def assert_found(honest: Honest, changes: Sequence[tuple[str, Numbers]], *, with
         return "unchanged"
     for finding in outcome.findings:
         if not finding.problem.strip() or re.search(r"\b[A-Z]\w*(Error|Exception)\b", finding.problem):
-            raise Unfound("no-proper-message", where, str(finding))
+            raise Unfound("no-proper-message", finding.problem[:60], str(finding))
     if outcome.findings:
         return "found"
     if outcome.believed:
