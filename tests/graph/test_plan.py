@@ -140,6 +140,18 @@ def test_tensors_without_elements_stay_as_they_are(rows: int) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+def test_elements_of_less_than_a_byte_are_moved_as_bytes() -> None:
+    """The rewrite back is of int4, which programs hold as bytes."""
+    g = GraphBuilder()
+    y = g.op("nn.max_pool2d", g.input("x", (1, 4, 2, 2)), pool_size=(1, 1))
+    graph = g.finish(g.op("convert", y, from_dtype="float32", dtype="int4"))
+    made = plan(graph, Annotations({"max_pool2d": "NCHW2c"}).frozen(graph))
+    assert [n.op for n in made.graph.nodes].count("layout_transform") == 2
+    x = np.arange(-8, 8, dtype=np.float32).reshape(1, 4, 2, 2)
+    (found,) = evaluate(made.graph, [x])
+    np.testing.assert_array_equal(found.astype(np.float32), x)
+
+
 def test_names_of_layouts() -> None:
     assert str(layout_named("NCHW16c", "NCHW")) == "lambda i0, i1, i2, i3: [i0, i1 // 16, i2, i3, i1 % 16]"
     assert str(layout_named("NHWC", "NCHW")) == "lambda i0, i1, i2, i3: [i0, i2, i3, i1]"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from verified_tir.graph.element_types import held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Node, Value, symbol_values
 from verified_tir.graph.node_program import program_of
@@ -60,7 +61,7 @@ def _buffer(v: Value, taken: set[str]) -> Buffer:
         k += 1
         name = f"{v.name}_{k}"
     taken.add(name)
-    return Buffer.declare(name, v.dims, v.dtype)
+    return Buffer.declare(name, v.dims, held_as(v.dtype))
 
 
 def _named_apart(body: Stmt, taken: set[str]) -> Stmt:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from verified_tir.graph.element_types import array_dtype
+from verified_tir.graph.element_types import SMALL, array_dtype, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.sizes import (
     Dim,
@@ -212,6 +212,8 @@ def number(value: float | int, dtype: str) -> Any:
 
 def constant(value: float | int, dtype: str) -> Expr:
     """A value of padding as an expression."""
+    if dtype in SMALL:
+        return const(int(np.asarray(number(value, dtype)).view(np.uint8)), held_as(dtype))
     parsed = DType.parse(dtype)
     return const(float(value) if parsed.is_float else int(number(value, dtype)), parsed)
 
