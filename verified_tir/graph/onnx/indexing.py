@@ -10,6 +10,7 @@ from verified_tir.graph.ir import LARGEST, Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import numbers
 
 for _theirs, _ours in {
     "Xor": "bitwise_xor", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
@@ -151,7 +152,7 @@ def _einsum(c: Converter) -> Any:
 @conversion("DepthToSpace")
 def _depth_to_space(c: Converter) -> Any:
     x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
-    n, depth, h, w = x.shape
+    n, (depth, h, w) = x.dims[0], numbers(x.dims[1:], f"{x.name} behind its first dimension")
     if b < 1 or depth % (b * b) or mode not in ("DCR", "CRD"):
         raise c.fail(f"{depth} channels are not {b}·{b} times as many, or {mode} is neither DCR nor CRD")
     rest = depth // (b * b)
@@ -165,7 +166,7 @@ def _depth_to_space(c: Converter) -> Any:
 @conversion("SpaceToDepth")
 def _space_to_depth(c: Converter) -> Any:
     x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
-    n, depth, h, w = x.shape
+    n, (depth, h, w) = x.dims[0], numbers(x.dims[1:], f"{x.name} behind its first dimension")
     if b < 1 or h % b or w % b or mode not in ("DCR", "CRD"):
         raise c.fail(f"{h} by {w} is not made of blocks of {b} by {b}, or {mode} is neither DCR nor CRD")
     x = c.op("reshape", x, shape=(n, depth, h // b, b, w // b, b))

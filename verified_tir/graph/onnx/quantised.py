@@ -13,13 +13,15 @@ from verified_tir.graph.onnx.more import cast, product
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.onnx.windows import convolution
 from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import Dim, numbers
 
 
-def _along(c: Converter, v: Value, shape: Sequence[int], axis: int) -> Value:
+def _along(c: Converter, v: Value, shape: Sequence[Dim], axis: int) -> Value:
     """A number for each place along an axis, one for all, or one for each block along the axis, as it is broadcast."""
     block = int(c.attributes.get("block_size", 0))
     made: Value
     if block:
+        shape = numbers(shape, "what is quantised in blocks")
         count = -(-shape[axis] // block) if block > 0 else 0
         if list(v.shape) != [count if k == axis else n for k, n in enumerate(shape)]:
             raise c.fail(
@@ -52,8 +54,8 @@ def _dequantise(c: Converter) -> Any:
     whole = "float32" if x.dtype.startswith("float") else "int32"
     wide = cast(c, x, whole)
     if c.has(2):
-        wide = c.op("subtract", wide, _along(c, cast(c, c.value(2), whole), x.shape, axis))
-    made = c.op("multiply", cast(c, wide, "float32"), _along(c, cast(c, scale, "float32"), x.shape, axis))
+        wide = c.op("subtract", wide, _along(c, cast(c, c.value(2), whole), x.dims, axis))
+    made = c.op("multiply", cast(c, wide, "float32"), _along(c, cast(c, scale, "float32"), x.dims, axis))
     return cast(c, made, dtype)
 
 
@@ -69,8 +71,8 @@ def _quantise(c: Converter) -> Any:
     zero = c.value(2) if c.has(2) else None
     dtype = zero.dtype if zero is not None else c.reader.dtype(given, c.name) if given else "uint8"
     axis = _axis(c, x)
-    scaled = c.op("divide", cast(c, x, "float32"), _along(c, cast(c, scale, "float32"), x.shape, axis))
-    moved = None if zero is None else _along(c, cast(c, zero, "float32"), x.shape, axis)
+    scaled = c.op("divide", cast(c, x, "float32"), _along(c, cast(c, scale, "float32"), x.dims, axis))
+    moved = None if zero is None else _along(c, cast(c, zero, "float32"), x.dims, axis)
     return _quantised(c, scaled, moved, dtype, saturate)
 
 

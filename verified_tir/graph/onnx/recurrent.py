@@ -14,6 +14,7 @@ import numpy as np
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import conversion
+from verified_tir.graph.sizes import numbers
 
 ACTIVATIONS = {"sigmoid": "sigmoid", "tanh": "tanh", "relu": "nn.relu"}
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -44,14 +45,15 @@ class Recurrence:
                          f"it has {', '.join(self.activations)}")  # fmt: skip
         x = c.value(0)
         self.x: Value = c.op("permute_dims", x, axes=(1, 0, 2)) if self.batch_first else x
-        self.length, self.batch = int(self.x.shape[0]), int(self.x.shape[1])
+        (self.length,) = numbers(self.x.dims[:1], f"the steps of {x.name}")
+        self.batch = self.x.dims[1]
         self.hidden = c.value(2).shape[-1]
         if int(a.get("hidden_size", self.hidden)) != self.hidden:
             raise c.fail(f"hidden_size is that of its weights, {self.hidden}, not {a['hidden_size']}")
         lengths = c.array(4, "lengths of sequences")
         if lengths is not None and any(n != self.length for n in lengths.reshape(-1)):
             raise c.fail(f"sequences are all of length {self.length} here")
-        if not self.length or not self.batch:
+        if not self.length or self.batch == 0:
             raise c.fail("there is nothing to go over")
         self.before_reset = bool(a.get("linear_before_reset", 0))
         for k, name in enumerate("XWRB"):
@@ -84,7 +86,8 @@ class Recurrence:
         """The first state of a direction: the k-th operand, or zeros."""
         shape = (self.batch, self.hidden)
         if not self.c.has(k):
-            return self.c.builder.constant(np.zeros(shape, self.x.dtype), "zeros")
+            zeros: Value = self.c.builder.constant(np.zeros((1, self.hidden), self.x.dtype), "zeros")
+            return zeros if self.batch == 1 else self.c.op("broadcast_to", zeros, shape=shape)
         v = self.c.value(k)
         if self.batch_first:
             v = self.c.op("permute_dims", v, axes=(1, 0, 2))

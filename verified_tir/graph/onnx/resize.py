@@ -17,6 +17,7 @@ import numpy.typing as npt
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import numbers
 
 Numbers = npt.NDArray[np.float64]
 
@@ -122,7 +123,10 @@ def _axes(c: Converter, x: Value, axes: Sequence[int], scales: Any, sizes: Any, 
     wanted = None if sizes is None or sizes.size == 0 else [int(s) for s in sizes.reshape(-1)]
     if (many is None) == (wanted is None):
         raise c.fail("either scales or sizes are given")
-    old = [x.shape[k] for k in axes]
+    if many is not None and roi is None and len(many) == len(axes):  # what is open may stay as it is
+        kept = [k for k, axis in enumerate(axes) if isinstance(x.dims[axis], int) or many[k] != 1.0]
+        axes, many = [axes[k] for k in kept], [many[k] for k in kept]
+    old = [numbers(x.dims[k : k + 1], f"{x.name} along its axis {k}")[0] for k in axes]
     crops = [(0.0, 1.0)] * len(axes)
     if roi is not None:
         ends = [float(r) for r in roi.reshape(-1)]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import dims, extents, is_nan
+from verified_tir.graph.operators.elementwise import dims, is_nan
 from verified_tir.graph.operators.reduction import FIRST, REDUCERS, reduced
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of, element_at
-from verified_tir.graph.sizes import numbers
+from verified_tir.graph.sizes import never_negative, normal, numbers, shape_text
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -77,15 +77,17 @@ def cumsum(x: Tensor, *, axis: int, exclusive: bool = False, reverse: bool = Fal
 @operator("gather_elements")
 def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
     """An element of x for each index along an axis, at the index's place along the others; indices as of ``take``."""
-    size, many = extents(x), extents(indices)
+    size, many = dims(x), dims(indices)
     a = axis_of(axis, len(size))
-    if len(size) != len(many) or any(m > n for d, (m, n) in enumerate(zip(many, size, strict=True)) if d != a):
-        raise GraphError(f"indices of shape {many} do not fit {size}")
-    if not size[a] and 0 not in many:
+    others = [normal(n - m) for d, (m, n) in enumerate(zip(many, size, strict=False)) if d != a]
+    if len(size) != len(many) or not all(map(never_negative, others)):
+        raise GraphError(f"indices of shape {shape_text(many)} do not fit {shape_text(size)}")
+    (count,) = numbers(size[a : a + 1], f"{x.name} along its axis {a}")
+    if not count and 0 not in many:
         raise GraphError("there are no elements to be taken")
 
     def element(*i: Var) -> Expr:
-        found: Expr = x[(*i[:a], element_at(indices, i, size[a]), *i[a + 1 :])]
+        found: Expr = x[(*i[:a], element_at(indices, i, count), *i[a + 1 :])]
         return found
 
     result: Tensor = te.compute(many, element, name="gather_elements")

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.elementwise import extents, greatest, is_nan, least, same_type
+from verified_tir.graph.operators.elementwise import dims, extents, greatest, is_nan, least, same_type
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of, element_at
+from verified_tir.graph.sizes import Dim, dim_text, numbers, remedy, symbols_of
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -123,7 +124,7 @@ def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
 @operator("one_hot")
 def one_hot(indices: Tensor, values: Tensor, *, depth: int, axis: int = -1) -> Tensor:
     """Along a new axis the second value at each index's place, a negative one counted from the end; else the first."""
-    many = extents(indices)
+    many = dims(indices)
     a = axis_of(axis, len(many) + 1)
 
     def element(*i: Var) -> Expr:
@@ -141,11 +142,12 @@ def topk(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> list[Ten
 
     NaN counts as greater than all numbers, as numpy sorts.
     """
-    size = extents(x)
+    size = dims(x)
     a = axis_of(axis, len(size))
-    if not 0 <= k <= size[a]:
-        raise GraphError(f"there are no {k} elements among {size[a]}")
-    other = te.reduce_axis((0, size[a]), "other")
+    (count,) = numbers(size[a : a + 1], f"{x.name} along its axis {a}")
+    if not 0 <= k <= count:
+        raise GraphError(f"there are no {k} elements among {count}")
+    other = te.reduce_axis((0, count), "other")
 
     def before(p: Expr, q: Expr) -> Expr:
         """Whether p comes before q, whatever their places."""
@@ -161,7 +163,7 @@ def topk(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> list[Ten
         return te.sum(T.Select(ahead, const(1), const(0)), axis=other)
 
     ranks: Tensor = te.compute(size, rank, name="rank")
-    which = te.reduce_axis((0, size[a]), "which")
+    which = te.reduce_axis((0, count), "which")
     shape = [*size[:a], k, *size[a + 1 :]]
 
     def place(*i: Var) -> te.Reduce:
@@ -171,7 +173,7 @@ def topk(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> list[Ten
     places: Tensor = te.compute(shape, place, name="place")
 
     def value(*i: Var) -> Expr:
-        inside = T.min(T.max(places[i], const(0)), const(size[a] - 1))
+        inside = T.min(T.max(places[i], const(0)), const(count - 1))
         found: Expr = x[(*i[:a], inside, *i[a + 1 :])]
         return found
 
@@ -199,7 +201,7 @@ def reverse_sequence(x: Tensor, lengths: Tensor, *, batch_axis: int, time_axis: 
 # -- products by name --------------------------------------------------------------------------------------------------
 
 
-def _labels(equation: str, shapes: Sequence[Sequence[int]]) -> tuple[list[list[str]], list[str]]:
+def _labels(equation: str, shapes: Sequence[Sequence[Dim]]) -> tuple[list[list[str]], list[str]]:
     """The label of each dimension of each operand, and of the result; those of an ellipsis are numbers from its end."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -226,14 +228,15 @@ def _spelled(term: str, rank: int, equation: str) -> list[str]:
 @operator("einsum")
 def einsum(*x: Tensor, equation: str) -> Tensor:
     """The sum of products over the labels that the result does not have (numpy's ``einsum``)."""
-    labels, wanted = _labels(equation, [extents(t) for t in x])
-    size: dict[str, int] = {}
+    labels, wanted = _labels(equation, [dims(t) for t in x])
+    size: dict[str, Dim] = {}
     for t, names in zip(x, labels, strict=True):
         same_type(x[0], t)
-        for name, n in zip(names, extents(t), strict=True):
+        for name, n in zip(names, dims(t), strict=True):
             if name in size and n != size[name] and 1 not in ((n, size[name]) if not name.isalpha() else ()):
-                raise GraphError(f"{name} is {size[name]} and {n} in {equation}")
-            size[name] = max(n, size.get(name, 1)) if n else 0
+                known = f"; {remedy((n, size[name]))}" if symbols_of((n, size[name])) else ""
+                raise GraphError(f"{name} is {dim_text(size[name])} and {dim_text(n)} in {equation}{known}")
+            size[name] = n if size.get(name, 1) == 1 else size[name]
     if len(set(wanted)) != len(wanted) or any(name not in size for name in wanted):
         raise GraphError(f"the result of {equation} has labels that the operands do not have once each")
     axes = {name: te.reduce_axis((0, n), "k") for name, n in size.items() if name not in wanted}
@@ -241,7 +244,7 @@ def einsum(*x: Tensor, equation: str) -> Tensor:
     def element(*i: Var) -> Expr | te.Reduce:
         places: dict[str, Expr] = {**axes, **dict(zip(wanted, i, strict=True))}
         factors = [
-            t[tuple(const(0) if n == 1 else places[name] for name, n in zip(names, extents(t), strict=True))]
+            t[tuple(const(0) if n == 1 else places[name] for name, n in zip(names, dims(t), strict=True))]
             for t, names in zip(x, labels, strict=True)
         ]
         product = math.prod(factors[1:], start=factors[0])
