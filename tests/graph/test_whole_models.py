@@ -63,6 +63,11 @@ def test_plans_are_certified_and_checked(name: str, capsys: pytest.CaptureFixtur
     assert run(Options(Path("m.onnx"), inputs=given, layouts=asked, compare=("unplanned",))) == 0, capsys.readouterr()
 
 
+QUANTA = 0.6
+"""Sums in another order differ in their last bits, and what is rounded to integers after that by a step, here and
+there; in large models that are quantised some steps add up.  (The small ones differ nowhere.)"""
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", NAMES)
 def test_large_models(name: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,8 +75,11 @@ def test_large_models(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = (layout(name, large=True),)
     assert plan(PlanOptions(Path("m.onnx"), asked, certify=Path("proofs"))) == 0, capsys.readouterr()
     assert check(CheckOptions(Path("proofs"), jobs=1, before="m.onnx")) == 0, capsys.readouterr()
-    compared = ("onnxruntime", "unplanned")
-    assert run(Options(Path("m.onnx"), inputs=given, layouts=asked, compare=compared)) == 0, capsys.readouterr()
+    planned = Options(
+        Path("m.onnx"), inputs=given, layouts=asked, compare=("onnxruntime", "unplanned"),
+        atol=QUANTA if name in QUANTISED else None,
+    )  # fmt: skip
+    assert run(planned) == 0, capsys.readouterr()
 
 
 def test_the_quantiser_writes_what_it_is_asked_for() -> None:

@@ -77,11 +77,12 @@ def names() -> Iterator[Case]:
                 yield changed(
                     f"name: {n.name} has no results", base, lambda m, k=k: m.graph.node[k].ClearField("output")
                 )
-                yield changed(
-                    f"name: {n.name} has no name for its result",
-                    base,
-                    lambda m, k=k: put_name(m.graph.node[k].output, 0, ""),
-                )
+                if n.op_type != "Scan":  # onnxruntime takes no Scan with a state that nobody uses
+                    yield changed(
+                        f"name: {n.name} has no name for its result",
+                        base,
+                        lambda m, k=k: put_name(m.graph.node[k].output, 0, ""),
+                    )
                 yield changed(
                     f"name: {n.name} computes x again",
                     base,
