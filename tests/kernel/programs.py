@@ -13,7 +13,7 @@ from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.sugar import methods
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.obligation import Misfit, NoMatch, Unproved
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Refines, Rule, licensed, reflexive
@@ -99,8 +99,11 @@ def accepted(start: PrimFunc | Refines, *rules: Rule | Recipe) -> PrimFunc:
 
 
 def refused(start: PrimFunc | Refines, rule: Rule | Recipe, reason: str) -> NoMatch | Unproved:
-    """The rule is refused, for a reason that contains ``reason``."""
-    new = take(rule, _theorem(start))
+    """The rule is refused, for a reason that contains ``reason``; or the program is, if it is ill-formed."""
+    try:
+        new = take(rule, _theorem(start))
+    except Misfit as ill_formed:
+        new = NoMatch((), str(ill_formed))
     assert not isinstance(new, Refines), f"{type(rule).__name__} is accepted"
     assert reason in why(new), why(new)
     return new

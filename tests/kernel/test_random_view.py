@@ -20,6 +20,7 @@ from tests.kernel.exhaustive.family import Exploration, plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, unsafe_is_safe, without
 from tests.kernel.programs import function, load, store
+from verified_tir.ir import wellformed
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IntImm, Load, Not, Ramp, Var
@@ -342,7 +343,7 @@ SCENES: dict[str, Callable[[], st.SearchStrategy[Scene]]] = {
 def disagreeing(func: PrimFunc, step: Rule | Recipe, count: Counter[str]) -> str | None:
     """What is wrong with the step, if it is accepted."""
     rule = step(func) if callable(step) else step
-    if isinstance(rule, NoMatch):
+    if isinstance(rule, NoMatch) or wellformed.problem(func) is not None:
         count["refused"] += 1
         return None
     result = apply(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]

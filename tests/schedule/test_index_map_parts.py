@@ -10,6 +10,7 @@ import pytest
 
 from tests.schedule.random_exprs import Undefined, draw_bool, draw_int, value
 from verified_tir.ir.expr import FALSE, Binary, Call, IfThenElse, LetExpr, Not, Select, Var
+from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.sugar import binary, const
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule import isl_search
@@ -21,7 +22,6 @@ from verified_tir.schedule.index_inverse import Collision, collides, find_collis
 from verified_tir.schedule.index_padding import Section, exact_padding, hit_mask, is_padding, padding
 from verified_tir.schedule.index_table import as_block, cover, tabulated
 from verified_tir.schedule.index_text import index_text
-from verified_tir.schedule.poly import Poly, as_poly, render
 from verified_tir.schedule.simplify_index import Simplifier
 
 i, j, k = Var.fresh("i"), Var.fresh("j"), Var.fresh("k")

@@ -19,9 +19,9 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.ir.dtype import INT32, INT64
 from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.poly import Monomial, Poly, as_poly
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
-from verified_tir.schedule.poly import Monomial, Poly, as_poly
 
 Dim: TypeAlias = "int | Expr"
 """An extent: a number, or an expression in normal form that is none."""

@@ -23,12 +23,16 @@ def opaque_calls(*nodes: ir.Node) -> bool:
 
 
 def pointed(block: ir.Var, *nodes: ir.Node) -> bool:
-    """Whether somebody may be told where a block lies: its pointer is mentioned itself, and not only as that of a
-    buffer (whoever gets it does so through a let or a choice perhaps); or an opaque call may take an element's address.
-    """
+    """Whether a block's pointer is mentioned itself, and not only as that of a buffer: whoever gets it, through a let
+    or a choice perhaps, sees where the block is."""
+    return any(block in ir.children(n) for root in nodes for n in ir.walk(root) if not isinstance(n, ir.Buffer))
+
+
+def told(block: ir.Var, *nodes: ir.Node) -> bool:
+    """Whether an opaque call may know where a block lies: its pointer is mentioned, or the call may take an element by
+    address."""
     calls = [call for root in nodes for call in ir.nodes_of(root, ir.Call) if not ir.is_pure(call.op)]
-    alone = (n for root in nodes for n in ir.walk(root) if not isinstance(n, ir.Buffer))
-    return any(block in ir.walk(call) for call in calls) or any(block in ir.children(n) for n in alone)
+    return pointed(block, *nodes) or any(block in ir.walk(call) for call in calls)
 
 
 def assumes(stmt: ir.Stmt) -> bool:

@@ -19,6 +19,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Load, Ramp, Var
 from verified_tir.ir.paths import Path, places
+from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import children, walk
@@ -29,7 +30,6 @@ from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import Indices, redirected
-from verified_tir.schedule.poly import Poly, as_poly, render
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias, final
 
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Select, Var
+from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.visit import walk
-from verified_tir.schedule.poly import Poly, as_poly, render
 
 Interval: TypeAlias = tuple[int | None, int | None]
 """Least and greatest value; None where no constant bound is known."""

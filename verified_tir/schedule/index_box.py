@@ -18,12 +18,12 @@ import numpy as np
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import TRUE, Binary, Expr, IntImm, Var
 from verified_tir.ir.node import Node
+from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import free_vars, rewrite, walk
 from verified_tir.logic.names import has_bits
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 from verified_tir.schedule.index_eval import Grid, NotEvaluable, UnsafeIndex, evaluate, open_grid
-from verified_tir.schedule.poly import as_poly, render
 
 if TYPE_CHECKING:
     from verified_tir.logic.solver import Solver

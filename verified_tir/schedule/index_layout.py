@@ -15,6 +15,7 @@ import numpy as np
 
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.logic.verdict import Proved, Unknown
@@ -25,7 +26,6 @@ from verified_tir.schedule.index_errors import IndexMapError, NegativeIndex, Not
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_inverse import Collision, invert
 from verified_tir.schedule.index_padding import Section, exact_padding, hit_mask, padding, union
-from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.simplify_index import Simplifier, simplify
 
 

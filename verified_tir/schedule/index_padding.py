@@ -16,6 +16,7 @@ from typing import final
 import numpy as np
 
 from verified_tir.ir.expr import FALSE, Expr
+from verified_tir.ir.poly import Poly, as_poly
 from verified_tir.ir.sugar import all_of, any_of
 from verified_tir.ir.visit import substitute, walk
 from verified_tir.logic.verdict import Proved
@@ -25,7 +26,6 @@ from verified_tir.schedule.index_box import GRID_LIMIT, Box, guarded, holds, is_
 from verified_tir.schedule.index_errors import NotInvertible
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.index_table import Mask, as_block, cover
-from verified_tir.schedule.poly import Poly, as_poly
 from verified_tir.schedule.simplify_index import Simplifier, negate
 
 _SHORT = 16

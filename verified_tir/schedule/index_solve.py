@@ -20,10 +20,10 @@ from math import gcd
 from typing import final
 
 from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Select, Var
+from verified_tir.ir.poly import Monomial, Poly, as_poly, render
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.division import Digit, digit_of, digit_poly
 from verified_tir.schedule.index_box import Box
-from verified_tir.schedule.poly import Monomial, Poly, as_poly, render
 from verified_tir.schedule.simplify_index import Simplifier
 
 _ROUNDS = 64

@@ -28,10 +28,10 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.visit import map_children
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.division import divmod_poly, merge_digits
-from verified_tir.schedule.poly import Poly, as_poly, render
 
 NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from verified_tir.ir.dtype import INT64
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Var
+from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.stmt import SKIP, For
 from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
@@ -23,7 +24,6 @@ from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_map import IndexMapError
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
-from verified_tir.schedule.poly import as_poly, render
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.tidy import conjuncts, size
 from verified_tir.schedule.touched_accesses import Piece

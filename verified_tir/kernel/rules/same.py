@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir import ir
-from verified_tir.kernel.effects import opaque_calls, pointed
+from verified_tir.kernel.effects import opaque_calls, told
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.rules.common import occurs
@@ -51,7 +51,7 @@ class Same:
         for a, b in moved.items():
             if occurs(before, a) or not _differ_in_scope(a, b):
                 raise Misfit(f"{a.name} is not fresh, or differs from {b.name} in more than its scope")
-            if opaque_calls(old) and pointed(b, old):
+            if opaque_calls(old) and told(b, old):
                 raise Misfit(f"an opaque call is told where {b.name} lives")
         attrs = before.attrs if self.attrs is None else self.attrs
         after = replace(before, body=ir.put(before.body, self.path, self.new), attrs=attrs)

@@ -23,7 +23,7 @@ from typing import final
 from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, pointed
+from verified_tir.kernel.effects import opaque_calls, told
 from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import evaluation
@@ -100,7 +100,7 @@ class Move:
         if several and opaque_calls(target):
             raise Misfit(f"an opaque call may read what an earlier iteration left in {b.name}")
         wider, rest = self.to == self.path[:-1][: len(self.to)], replaced(without, self.to, self.count, ir.SKIP)
-        if not wider and opaque_calls(rest) and pointed(b.data, target):
+        if not wider and opaque_calls(rest) and told(b.data, target):
             raise Misfit(f"an opaque call may touch {b.name}, whose pointer another one was given, when it is gone")
         return Rewrite(after, self._questions(after, entry, b, target if several else ir.SKIP))
 

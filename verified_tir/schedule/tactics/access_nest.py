@@ -15,12 +15,12 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, LetExpr, Load, Ramp, Var
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
+from verified_tir.ir.poly import Poly, as_poly
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import children, free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.rewrite import expressions
-from verified_tir.schedule.poly import Poly, as_poly
 from verified_tir.schedule.recipes import split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.fission import separate

@@ -9,6 +9,7 @@ from typing import Any
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var
 from verified_tir.ir.node import IRError
+from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
 from verified_tir.ir.sugar import all_of, as_expr, const
 from verified_tir.ir.visit import rewrite, substitute, walk
@@ -22,7 +23,6 @@ from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
 from verified_tir.schedule.index_box import Box, holds
 from verified_tir.schedule.index_padding import readable
-from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.tactics.constraints import of_padding, only_assumes

@@ -11,7 +11,7 @@ from typing import TypeAlias, final
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load
 from verified_tir.ir.index_arith import is_index
-from verified_tir.schedule.poly import Poly, as_poly
+from verified_tir.ir.poly import Poly, as_poly
 from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.tactics.tidy import conjuncts
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.paths import Path
+from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import map_children, sub_statements
@@ -28,7 +29,6 @@ from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.recipes import annotated, labelled, unwrapped, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate

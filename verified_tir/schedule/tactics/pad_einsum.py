@@ -26,6 +26,7 @@ from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
+from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import For, If, Seq, Store
 from verified_tir.ir.sugar import any_of, binary, const
 from verified_tir.ir.visit import free_vars, walk
@@ -35,7 +36,6 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reduction import term_of
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.recipes import with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero

@@ -17,6 +17,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.paths import Path
+from verified_tir.ir.poly import Poly, as_poly, counted_in, render
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute, walk
@@ -24,7 +25,6 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.poly import Poly, as_poly, counted_in, render
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.loops import Handle, rebuild

@@ -21,12 +21,12 @@ from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Load, Not, Ramp
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at
+from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.stmt import For, LetStmt, Stmt, Store
 from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import children, substitute
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.poly import Poly, as_poly, render
 
 Ranges = Mapping[Var, tuple[Expr, Expr]]
 """Loop variables with their start and extent."""

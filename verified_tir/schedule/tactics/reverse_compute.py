@@ -24,6 +24,7 @@ from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path
+from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
@@ -31,7 +32,6 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.poly import as_poly, counted_in, render
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier

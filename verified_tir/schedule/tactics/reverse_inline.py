@@ -17,13 +17,13 @@ from dataclasses import replace
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
+from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, substitute, walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.recipes import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier

@@ -19,6 +19,7 @@ from verified_tir.ir.expr import Broadcast, Call, Cast, Expr, IntImm, LetExpr, L
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
+from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import For, If, LetStmt, Seq, Store, While
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, map_children, substitute
@@ -29,7 +30,6 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.poly import as_poly, counted_in, render
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.staging import ranges_around

@@ -23,6 +23,7 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var
 from verified_tir.ir.paths import Path, places
+from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import Assume, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import children, free_vars, substitute, walk
@@ -32,7 +33,6 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.poly import counted_in
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.conditionals import trim

@@ -12,8 +12,8 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Ramp, Var
+from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.visit import substitute, walk
-from verified_tir.schedule.poly import Poly, as_poly, render
 from verified_tir.schedule.tactics.unify import Indices, Match, Mismatch, first_line
 
 
