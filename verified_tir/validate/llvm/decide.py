@@ -222,7 +222,7 @@ class Judge:
         """The terms beneath one, level by level, up to a number."""
         seen, level = {root}, [root]
         while level and len(seen) < 10 * DEEPEST_CUT:
-            level = [k for term in level for k in self.forms.operands(term) if k not in seen]
+            level = [*dict.fromkeys(k for term in level for k in self.forms.operands(term) if k not in seen)]
             seen.update(level)
         return seen
 
