@@ -17,7 +17,7 @@ import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.ir.dtype import INT32, INT64
-from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
+from verified_tir.ir.expr import Binary, BinaryOp, Cast, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.poly import Monomial, Poly, as_poly
 from verified_tir.ir.sugar import binary
@@ -77,7 +77,7 @@ def _poly(size: Expr) -> Poly:
     raise GraphError(f"sizes are sums, products, quotients, the lesser or greater of two, and no {type(size).__name__}")
 
 
-def _combined(op: str, a: Poly, b: Poly) -> Poly:
+def _combined(op: BinaryOp, a: Poly, b: Poly) -> Poly:
     match op:
         case "add":
             return a + b
@@ -90,7 +90,7 @@ def _combined(op: str, a: Poly, b: Poly) -> Poly:
     return _quotient(op, a, b)
 
 
-def _quotient(op: str, a: Poly, by: Poly) -> Poly:
+def _quotient(op: BinaryOp, a: Poly, by: Poly) -> Poly:
     """a // by or a % by, both floor; what ``by`` divides leaves the quotient (where it is 0 there is none anyway)."""
     number = by.constant
     if number is not None and number <= 0:
@@ -103,18 +103,18 @@ def _quotient(op: str, a: Poly, by: Poly) -> Poly:
             return whole + left // number if op == "floordiv" else Poly.of(left % number)
     elif (exact := a.exact(by)) is not None:
         return exact if op == "floordiv" else Poly({})
-    part = Poly.atom(binary("floordiv" if op == "floordiv" else "floormod", _rendered(rest), _rendered(by)))
+    part = Poly.atom(binary(op, _rendered(rest), _rendered(by)))
     return whole + part if op == "floordiv" else part
 
 
-def _lesser(op: str, a: Poly, b: Poly) -> Poly:
+def _lesser(op: BinaryOp, a: Poly, b: Poly) -> Poly:
     """The lesser or greater of two."""
     if _never_negative(b - a):
         return a if op == "min" else b
     if _never_negative(a - b):
         return b if op == "min" else a
     first, second = sorted((_rendered(a), _rendered(b)), key=dim_text)
-    return Poly.atom(binary("min" if op == "min" else "max", first, second))
+    return Poly.atom(binary(op, first, second))
 
 
 def _place(term: tuple[Monomial, int]) -> tuple[bool, bool, int, int, str]:

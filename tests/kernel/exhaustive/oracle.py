@@ -17,16 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Cast, Expr, FloatImm, IfThenElse, IntImm, Not, Select, Undef, Var
+from verified_tir.ir.expr import FloatImm, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.kernel.theorem import Refines
 from verified_tir.semantics.interpreter import Outcome, UndefinedBehaviour, refines, run
 from verified_tir.semantics.interpreter.outcome import Difference
-from verified_tir.semantics.operators import binary_operation
-from verified_tir.semantics.values import wrap
 from verified_tir.testing.callees import Callees
+from verified_tir.testing.reference import value_of
 from verified_tir.testing.rules.inputs import Input, inputs_of
 
 Array = npt.NDArray[Any]
@@ -121,28 +120,6 @@ def _shown(given: Input) -> str:
 
 
 # --------------------------------------------------------------------------------------------- layouts and padding
-
-
-def value_of(e: Expr, env: Mapping[Var, int]) -> int:
-    """An index expression's value (a bool's as 0 or 1)."""
-    match e:
-        case IntImm(value=v):
-            return v
-        case Var():
-            return env[e]
-        case Binary(op="and", a=a, b=b):
-            return int(bool(value_of(a, env)) and bool(value_of(b, env)))
-        case Binary(op="or", a=a, b=b):
-            return int(bool(value_of(a, env)) or bool(value_of(b, env)))
-        case Binary(op=op, a=a, b=b):
-            return int(binary_operation(op, a.dtype)(value_of(a, env), value_of(b, env)))
-        case Not(a=a):
-            return 1 - value_of(a, env)
-        case Cast(value=a) if a.dtype.is_int and e.dtype.is_int:
-            return wrap(e.dtype, value_of(a, env))
-        case Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b):
-            return value_of(a if value_of(c, env) else b, env)
-    raise TypeError(f"{e} is no index expression")
 
 
 def _sizes(func: PrimFunc, given: Input) -> dict[Var, int]:
