@@ -59,9 +59,6 @@ def _dequantise(c: Converter) -> Any:
     return cast(c, made, dtype)
 
 
-_RANGES = {"uint2": (0, 3), "int2": (-2, 1), "uint4": (0, 15), "int4": (-8, 7)}
-
-
 @conversion("QuantizeLinear")
 def _quantise(c: Converter) -> Any:
     x, scale = c.value(0), c.value(1)
@@ -77,7 +74,7 @@ def _quantise(c: Converter) -> Any:
 
 
 def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate: bool = True) -> Value:
-    """A float32, rounded to even and moved by the zero, in an integer type that it is kept within."""
+    """A float32, rounded to even and moved by the zero, in an integer type that the conversion keeps it within."""
     made: Value
     if dtype.startswith("float"):
         moved = x if zero is None else c.op("add", x, zero)
@@ -85,8 +82,7 @@ def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate:
         return made
     rounded = c.op("round", x)
     moved = rounded if zero is None else c.op("add", rounded, zero)
-    low, high = _RANGES[dtype] if dtype in _RANGES else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    return cast(c, c.op("clip", moved, min=float(low), max=float(high)), dtype)
+    return cast(c, moved, dtype)
 
 
 @conversion("MatMulInteger")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from verified_tir import te
-from verified_tir.graph.element_types import INTEGERS, SMALL, decoded, encoded, encoded_integer, encoded_power
+from verified_tir.graph.element_types import INTEGERS, SMALL, converted, decoded, encoded, encoded_integer, encoded_power
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.sizes import Dim, dim_text, normal, numbers, remedy, shape_text, symbols_of
@@ -306,8 +306,8 @@ def integer_power(x: Tensor, y: Tensor) -> Tensor:
 
 @operator("astype")
 def astype(x: Tensor, *, dtype: str) -> Tensor:
-    """The elements converted to another type."""
-    return mapped("astype", lambda e: T.cast(e, dtype), x)
+    """The elements converted to another type; a float that an integer type does not hold is its nearest end, NaN 0."""
+    return mapped("astype", lambda e: converted(e, dtype), x)
 
 
 @operator("convert")
@@ -325,7 +325,7 @@ def convert(x: Tensor, *, from_dtype: str, dtype: str, saturate: bool = True) ->
         if dtype in INTEGERS:
             return encoded_integer(value, dtype)
         if dtype not in SMALL:
-            return T.cast(value, dtype)
+            return converted(value, dtype)
         value = T.cast(value, "float32")
         return encoded_power(value) if dtype == "float8_e8m0fnu" else encoded(value, dtype, saturate=saturate)
 
