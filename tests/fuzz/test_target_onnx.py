@@ -91,6 +91,26 @@ def test_a_refused_node_is_left_out_with_those_behind_it() -> None:
         (one("Clip", f4(inf, 1)), "`Clip` without bounds, of an infinity"),
         (one("LRN", np.ones((1, 3, 1, 2), np.float32), size=3, alpha=3.0), "`LRN` with more channels than batches"),
         (one("Gemm", np.array([[2**40 + 1]]), np.array([[2**22 + 1]])), "`Gemm` of integers"),
+        (one("Cast", f4(nan, 300), dtype="int8", to=3), "`Cast` of floats that the integers do not have"),
+        (
+            one("QuantizeLinear", f4(1, -1), np.float32(0), dtype="uint8"),
+            "`QuantizeLinear` of NaN, or by a scale of 0",
+        ),
+        (
+            one(
+                "AveragePool",
+                np.ones((1, 3, 2), np.float32),
+                opset=8,
+                kernel_shape=[1],
+                strides=[2],
+                auto_pad="SAME_UPPER",
+            ),
+            "`AveragePool`, `MaxPool`, the same shape, of windows that are smaller than strides",
+        ),
+        (one("HardSwish", np.array([0.5]), opset=16), "`HardSwish` of float64"),
+        (one("Shrink", np.array([2**60 + 1]), lambd=0.5), "`Shrink` of integers"),
+        (one("Where", np.array([True]), f4(-0.0), f4(1), dtype="float32"), "`Where` of -0.0"),
+        (one("Pow", np.array([3]), np.array([45], np.uint64)), "`Pow` of signed integers by uint64"),
     ],
 )
 def test_known_differences_are_met(model: OnnxModel, title: str) -> None:
@@ -129,6 +149,37 @@ def test_a_planted_fault_shows(
     with pytest.raises(Disagreement) as found:
         OnnxModels().check(model, Observed())
     assert (found.value.kind, found.value.where) == (kind, op)
+
+
+@pytest.mark.parametrize(
+    ("op", "other", "model"),
+    [
+        ("Cast", "bitwise_not", one("Cast", f4(nan, 300), dtype="int8", to=3)),
+        ("HardSwish", "exp", one("HardSwish", np.array([0.5]), opset=16)),
+        ("Where", "negative", one("Where", np.array([True]), f4(-0.0), f4(1), dtype="float32")),
+        ("Pow", "negative", one("Pow", np.array([3]), np.array([45], np.uint64))),
+    ],
+)
+def test_a_planted_fault_shows_where_the_others_differ(
+    op: str, other: str, model: OnnxModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = CONVERSIONS[op]
+    assert_onnx_agrees(model)
+    monkeypatch.setitem(CONVERSIONS, op, lambda c: c.op(other, kept(c)))
+    with pytest.raises(OnnxDisagreement):
+        assert_onnx_agrees(model)
+
+
+def test_an_undefined_element_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program's own cast of a float that the integer does not hold."""
+    from verified_tir.graph.operators import elementwise
+    from verified_tir.script import tir as T
+
+    model = one("Cast", f4(1, 300), dtype="int8", to=3)
+    assert_onnx_agrees(model)
+    monkeypatch.setattr(elementwise, "converted", T.cast)
+    with pytest.raises(OnnxDisagreement, match="undefined"):
+        assert_onnx_agrees(model)
 
 
 def test_what_is_accepted_and_not_legal_shows(monkeypatch: pytest.MonkeyPatch) -> None:

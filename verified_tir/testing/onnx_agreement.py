@@ -1,10 +1,8 @@
 """ONNX models run here, by onnxruntime, and by ONNX's reference evaluator: three opinions about each node.
 
 Each node is judged on the operands that it has in our run, so that errors neither grow from node to node nor hide
-behind each other.  Integers, bools, elements that are moved, and arithmetic that is rounded once are compared bit for
-bit, NaN being one value.  Functions such as exp may be off by some units in the last place; sums, and what is made of
-them, by what the result changes when the operands change in their last place.  NaN, infinities and signs of zero must
-be the same.
+behind each other; ``onnx_tolerance`` says how far two results may be apart.  Small programs are interpreted, too: each
+element has the bits of the machine code, and is defined.
 
 Sums of numbers of extreme size are not judged where the opinions differ: whether something on the way is too
 large or too small for its type depends on the order.
@@ -14,47 +12,29 @@ Where onnxruntime and the reference disagree, the specification decides: ``onnx_
 
 from __future__ import annotations
 
-import importlib
 import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeAlias, final
+from dataclasses import dataclass, field
+from typing import Any, Final, final
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
 from verified_tir.graph import GraphError
 from verified_tir.graph.annotate import Annotations
-from verified_tir.graph.element_types import SMALL
+from verified_tir.graph.element_types import array_dtype, held, held_as
 from verified_tir.graph.execute import build
-from verified_tir.graph.ir import Array
+from verified_tir.graph.ir import Array, Graph
+from verified_tir.graph.node_program import program_of
 from verified_tir.graph.onnx import from_onnx
 from verified_tir.graph.plan import plan
-from verified_tir.testing.onnx_case import OnnxModel, model_text, numpy_type, single
-from verified_tir.testing.onnx_differences import Opinion, difference
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
-
-FUNCTIONS: Final = frozenset({
-    "Exp", "Log", "Sqrt", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh",
-    "Cosh", "Asinh", "Acosh", "Atanh", "Pow", "Elu", "Celu", "Selu", "Gelu", "Mish", "HardSigmoid", "HardSwish",
-    "Softsign", "Reciprocal", "Swish", "LeakyRelu", "PRelu", "Div", "ThresholdedRelu", "Shrink", "Mean", "Clip",
-    "DequantizeLinear", "HannWindow", "HammingWindow", "BlackmanWindow",
-})  # fmt: skip
-"""Operators on elements whose results are rounded more than once, or not correctly."""
-
-SUMS: Final = frozenset({
-    "MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "AveragePool", "GlobalAveragePool", "ReduceSum",
-    "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
-    "CumSum", "CumProd", "Softmax", "LogSoftmax", "LayerNormalization", "RMSNormalization", "BatchNormalization",
-    "InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization", "LRN", "RNN", "GRU", "LSTM", "Resize",
-    "Upsample", "Attention", "RotaryEmbedding", "LinearAttention", "CausalConvWithState", "LpPool", "Sum",
-    "ScatterElements", "ScatterND", "AffineGrid", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "SwiGLU",
-})  # fmt: skip
-"""Operators whose results are sums, or products, or are made of some: they may be taken in another order."""
+from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour, run
+from verified_tir.testing.onnx_case import OnnxModel, model_text, single
+from verified_tir.testing.onnx_differences import difference
+from verified_tir.testing.onnx_evaluators import by_onnxruntime, by_reference
+from verified_tir.testing.onnx_opinion import Opinion
+from verified_tir.testing.onnx_tolerance import SUMS, Mask, agrees, extreme, same_bits
 
 NOT_CHECKED: Final = frozenset({"MeanVarianceNormalization"})
 """Operators that strict shape inference refuses: the definition, in which an attribute is left out, is not legal."""
@@ -62,8 +42,8 @@ NOT_CHECKED: Final = frozenset({"MeanVarianceNormalization"})
 IMAGES: Final = ("conv2d", "max_pool2d", "avg_pool2d", "conv2d_transpose", "global_avg_pool2d")
 """Operators that get a model's layout."""
 
-ULPS: Final = 16
-"""Units in the last place that functions may be off by; those of 16 bits by 2."""
+STEPS: Final = 2_000
+"""The interpreter takes at most so many for a program; larger ones are not interpreted."""
 
 
 class OnnxDisagreement(AssertionError):
@@ -117,6 +97,7 @@ def assert_onnx_agrees(model: OnnxModel) -> OnnxReport:
             except GraphError as refused:  # a node that cannot be compiled
                 model = _less(model, str(refused), report)
                 continue
+            _interpreted(model, graph, values)
             known = {**model.inputs, **model.constants, **values}
             for node in model.nodes:
                 report.accepted[node.op] += 1
@@ -160,6 +141,33 @@ def _run(model: OnnxModel, graph: Any) -> dict[str, Array]:
     return dict(zip(model.results(), results, strict=True))
 
 
+def _interpreted(model: OnnxModel, graph: Graph, values: Mapping[str, Array]) -> None:
+    """The interpreter knows a value of each element that a small program computes, and it is the one that was found."""
+    found = {v: held(values[n]) for v, n in zip(graph.outputs, model.results(), strict=True)}
+    given = {v: model.inputs[v.name] for v in graph.inputs} | dict(graph.constants)
+    known = {v: held(a) for v, a in given.items()} | found
+    for node in graph.nodes:
+        if any(v not in known for v in node.inputs):
+            continue
+        func = program_of(node)
+        names = [b.name for b in func.buffers]
+        empty = [np.zeros(v.shape, array_dtype(held_as(v.dtype))) for v in node.outputs]
+        arrays = dict(zip(names, [*(known[v] for v in node.inputs), *empty], strict=True))
+        try:
+            ended = run(func, arrays, max_steps=STEPS)
+        except StepLimit:
+            continue
+        except UndefinedBehaviour as problem:
+            raise OnnxDisagreement("undefined", node.op, str(problem), model) from problem
+        for v, name in zip(node.outputs, names[len(node.inputs) :], strict=True):
+            a = ended.arrays[name]
+            if not ended.defined[name].all():
+                raise OnnxDisagreement("undefined", node.op, f"{v.name}: {_shown(a, ended.defined[name])}", model)
+            if not (same := same_bits(a, known.setdefault(v, a))).all():
+                told = f"{v.name}: {_shown(known[v], same)} instead of {_shown(a, same)}"
+                raise OnnxDisagreement("interpreted-differs", node.op, told, model)
+
+
 def _planned(model: OnnxModel, values: Mapping[str, Array], report: OnnxReport) -> None:
     """The model with fewer outputs, with layouts, and without schedules: the same bits."""
     outputs = model.unused()
@@ -179,9 +187,9 @@ def _planned(model: OnnxModel, values: Mapping[str, Array], report: OnnxReport) 
         report.moved, report.fused = len(made.relaid), len(made.fused)
     got = executable.run([model.inputs[v.name] for v in graph.inputs])
     for name, a in zip(outputs, got, strict=True):
-        if not _same_bits(a, values[name]).all():
+        if not (same := same_bits(a, values[name])).all():
             op = next(n.op for n in model.nodes if name in n.results)
-            told = f"{name}: {_shown(a, a, values[name])} instead of {_shown(values[name], a, values[name])}"
+            told = f"{name}: {_shown(a, same)} instead of {_shown(values[name], same)}"
             raise OnnxDisagreement("planned-differs", op, told, model)
 
 
@@ -198,57 +206,13 @@ def _legal(model: OnnxModel, values: Mapping[str, Array]) -> None:
             raise OnnxDisagreement("accepted-illegal", op, str(problem)[:500], model) from None
 
 
-# -- theirs ------------------------------------------------------------------------------------------------------------
-
-
-def _reference(model: OnnxModel) -> list[Array] | Exception:
-    from onnx.reference import ReferenceEvaluator
-
-    try:
-        results = ReferenceEvaluator(model.proto()).run(None, dict(model.used_inputs()))
-        if len(results) != len(model.results()):
-            return NotImplementedError("it gives fewer results")
-        return [np.asarray(r) for r in results]
-    except Exception as problem:  # of any kind
-        return problem
-
-
-def _onnxruntime(model: OnnxModel) -> list[Array] | Exception:
-    """What onnxruntime computes, without its own changes of the graph."""
-    onnxruntime: Any = importlib.import_module("onnxruntime")
-    if _kills(model):
-        return NotImplementedError("it would end the process")
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    try:
-        session = onnxruntime.InferenceSession(model.proto().SerializeToString(), options)
-        if any(str(a.dtype) in SMALL or str(a.dtype) == "bfloat16" for a in model.used_inputs().values()):
-            return NotImplementedError("its Python interface does not take such arrays")
-        results = [np.asarray(r) for r in session.run(None, dict(model.used_inputs()))]
-        types = [model.types[n] for n in model.results()]
-        return [r.view(numpy_type(t)) if t in SMALL else r for r, t in zip(results, types, strict=True)]
-    except Exception as problem:
-        return problem
-
-
-def _kills(model: OnnxModel) -> bool:
-    """Whether onnxruntime divides integers by zero, or the least one by −1, which ends the process."""
-    (node,) = model.nodes
-    if node.op not in ("Div", "Mod") or len(node.operands) != 2:
-        return False
-    a, b = (model.inputs.get(n, model.constants.get(n)) for n in node.operands)
-    return a is not None and b is not None and b.dtype.kind in "iu" and bool((b == 0).any() or (b == -1).any())
-
-
 # -- comparison --------------------------------------------------------------------------------------------------------
 
 
 def _judge(model: OnnxModel, ours: Sequence[Array | None], report: OnnxReport) -> None:
     """Compare the results of one node."""
     (node,) = model.nodes
-    reference, runtime = _reference(model), _onnxruntime(model)
+    reference, runtime = by_reference(model), by_onnxruntime(model)
     if isinstance(reference, Exception) and isinstance(runtime, Exception):
         opinion = Opinion(model, node, None, reference, runtime)
         known = difference(opinion)
@@ -258,11 +222,11 @@ def _judge(model: OnnxModel, ours: Sequence[Array | None], report: OnnxReport) -
         return
     for k, (name, a) in enumerate((n, a) for n, a in zip(node.results, ours, strict=True) if n and a is not None):
         theirs = [None if isinstance(r, Exception) else r[k] for r in (reference, runtime)]
-        masks = [np.array(True) if t is None else _agrees(model, k, a, t) for t in theirs]
+        masks = [np.array(True) if t is None else agrees(model, k, a, t) for t in theirs]
         agree = [bool(m.all()) for m in masks]
         if all(agree):
             continue
-        if node.op in SUMS and _extreme(model):  # what is too large on the way depends on the order
+        if node.op in SUMS and extreme(model):  # what is too large on the way depends on the order
             report.differences["sums of extreme numbers"] += 1
             continue
         opinion = Opinion(model, node, a, *(r if isinstance(r, Exception) else r[k] for r in (reference, runtime)))
@@ -271,10 +235,11 @@ def _judge(model: OnnxModel, ours: Sequence[Array | None], report: OnnxReport) -
             report.differences[known.title] += 1
             continue
         who = {(False, False): "both", (False, True): "reference", (True, False): "onnxruntime"}[agree[0], agree[1]]
+        same = np.logical_and(*masks)
         raise OnnxDisagreement(
             f"differs-from-{who}", node.op,
-            f"{name}: ours {_shown(a, a, *theirs)}, reference {_told(reference, k, a, *theirs)}, "
-            f"onnxruntime {_told(runtime, k, a, *theirs)}", model,
+            f"{name}: ours {_shown(a, same)}, reference {_told(reference, k, same)}, "
+            f"onnxruntime {_told(runtime, k, same)}", model,
         )  # fmt: skip
 
 
@@ -284,127 +249,18 @@ def _not_implemented(problem: Any) -> bool:
                           "does not take such|No implementation|is under development|not supported", text))  # fmt: skip
 
 
-def _agrees(model: OnnxModel, k: int, ours: Array, theirs: Array) -> Mask:
-    """Where two opinions of a node's k-th result are the same, up to rounding where that is allowed."""
-    (node,) = model.nodes
-    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
-        return np.array(False)
-    same = _same_bits(ours, theirs)
-    if same.all() or not _floating(ours) or node.op not in FUNCTIONS | SUMS:
-        return same
-    bound = _last_place(ours) * (ULPS if ours.dtype.itemsize > 2 else 2) + _absolute(model, ours)
-    a, b = ours.astype(np.float64), theirs.astype(np.float64)
-    close = _near(a, b, bound)
-    if node.op in SUMS and not (same | close).all():
-        close |= _near(a, b, bound + _sensitivity(model, k, ours))
-    return same | close
-
-
-def _floating(a: Array) -> bool:
-    return a.dtype.kind == "f" or str(a.dtype) == "bfloat16"
-
-
-def _near(a: Any, b: Any, bound: Any) -> Mask:
-    """Numbers that differ by no more than a bound; zeros of both signs are near, infinities and NaN are not."""
-    found: Mask = np.isfinite(a) & np.isfinite(b) & (np.abs(a - b) <= bound)
-    return found
-
-
-def _same_bits(a: Array, b: Array) -> Mask:
-    """Where two arrays of one type have the same bits; NaN is one value."""
-    if a.dtype.kind in "iub":
-        found: Mask = np.asarray(a == b)
-        return found
-    x, y = a.astype(np.float64), b.astype(np.float64)
-    found = (np.isnan(x) & np.isnan(y)) | ((x == y) & (np.signbit(x) == np.signbit(y)))
-    return found
-
-
-def _last_place(a: Array) -> Any:
-    """The unit in the last place of each element, in float64."""
-    info: Any = ml_dtypes.finfo(a.dtype)  # type: ignore[no-untyped-call]
-    return np.maximum(np.abs(a.astype(np.float64)) * float(info.eps), 64 * float(info.smallest_subnormal))
-
-
-def _sensitivity(model: OnnxModel, place: int, ours: Array) -> Any:
-    """By how much a result changes when operands change in their last places: in float64, where that is possible."""
-    eps, rng = _epsilon(ours), np.random.default_rng(0)
-    (node,) = model.nodes
-    sizes = {*node.operands[1:]} if node.op in ("Resize", "Upsample") else set()  # another scale is another shape
-
-    def shaken(of: Mapping[str, Array], size: float) -> dict[str, Array]:
-        return {
-            n: np.asarray(a.astype(np.float64) * (1 + size * rng.choice([-1.0, 1.0], a.shape)))
-            if _floating(a) and n not in sizes else a
-            for n, a in of.items()
-        }  # fmt: skip
-
-    found: list[Any] = []
-    for size in (0.0, *[eps] * 5):
-        types = {n: "float64" if "float" in t else t for n, t in model.types.items()}
-        inputs, constants = shaken(model.inputs, size), shaken(model.constants, size)
-        results = _reference(replace(model, inputs=inputs, constants=constants, types=types))
-        if isinstance(results, Exception) or results[place].shape != ours.shape:
-            return 0.0
-        found.append(results[place].astype(np.float64))
-    return 32 * np.nan_to_num(np.max([np.abs(f - found[0]) for f in found[1:]], axis=0), nan=0.0, posinf=0.0)
-
-
-def _epsilon(a: Array) -> float:
-    """The distance of 1 and the next number of a type."""
-    return float(ml_dtypes.finfo(a.dtype).eps)  # type: ignore[no-untyped-call]
-
-
-def _largest(a: Array) -> float:
-    """The size of the largest finite element."""
-    return float(np.max(np.abs(a, where=np.isfinite(a), out=np.zeros_like(a)), initial=0.0))
-
-
-def _absolute(model: OnnxModel, ours: Array) -> float:
-    """By how much results may be off whatever their size."""
-    (node,) = model.nodes
-    eps = _epsilon(ours)
-    if node.op in ("Elu", "Celu", "Selu"):  # alpha times the difference of exp(x) and 1
-        return 4 * eps * max(1.0, abs(float(node.attributes.get("alpha", 1.0))))
-    if node.op in ("GRU", "LSTM", "RNN"):  # onnxruntime's sigmoid and tanh are approximations
-        return 64 * eps
-    if node.op == "Gelu":  # 1 and a number near -1 are added
-        (x,) = (*model.inputs.values(), *model.constants.values())
-        return 4 * eps * _largest(x)
-    if node.op.endswith("Window"):  # differences of cosines
-        return 4 * eps
-    if node.op == "AffineGrid":  # places are rounded before they are multiplied
-        return 16 * eps * _largest(ours)
-    if node.op.endswith("Normalization"):  # onnxruntime's sums of squares cancel, as those of one definition do
-        some = 2048 if node.op == "MeanVarianceNormalization" else 32
-        return some * eps * _largest(ours)
-    return 0.0
-
-
-def _extreme(model: OnnxModel) -> bool:
-    """Whether operands have finite elements whose products or quotients may leave the range of their type."""
-    for a in (*model.used_inputs().values(), *model.constants.values()):
-        if _floating(a):
-            most = {"float16": 2.0**7, "bfloat16": 2.0**60, "float32": 2.0**60, "float64": 2.0**500}[str(a.dtype)]
-            size = np.abs(a.astype(np.float64))
-            if (np.isfinite(size) & (size != 0) & ((size > most) | (size < 1 / most))).any():
-                return True
-    return False
-
-
-def _shown(a: Any, *others: Any) -> str:
-    """Type, shape, and some elements: where several differ, the first ones."""
+def _shown(a: Any, same: Mask) -> str:
+    """Type, shape, and some elements: the first ones of those that are not the same."""
     flat = np.asarray(a).reshape(-1)
-    alike = [o for o in others if o is not None and o.shape == np.shape(a) and o.dtype == flat.dtype]
-    where = np.flatnonzero(~np.all([_same_bits(o, alike[0]) for o in alike], axis=0)) if len(alike) > 1 else ()
-    places = [int(k) for k in where[:6]] or list(range(min(12, flat.size)))
+    wrong: list[int] = np.flatnonzero(~same).tolist() if same.shape == np.shape(a) else []
+    places = wrong[:6] or list(range(min(12, flat.size)))
     elements = ", ".join(f"[{k}] {flat[k]!s}" for k in places)
     return f"{flat.dtype}{list(np.shape(a))}: {elements}"
 
 
-def _told(result: Any, k: int, *others: Any) -> str:
+def _told(result: Any, k: int, same: Mask) -> str:
     text = " ".join(f"{type(result).__name__}: {result}".split())
-    return text[:300] if isinstance(result, Exception) else _shown(result[k], *others)
+    return text[:300] if isinstance(result, Exception) else _shown(result[k], same)
 
 
 __all__ = ["OnnxDisagreement", "OnnxReport", "assert_onnx_agrees"]
