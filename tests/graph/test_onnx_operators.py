@@ -191,7 +191,7 @@ IMAGE = np.ones((1, 1, 3, 3), np.float32)
         (node("Conv", IMAGE, IMAGE, group=0), "group"),
         (node("MaxPool", IMAGE, kernel_shape=[0, 0]), "kernel_shape"),
         (node("Expand", ONES, ints(2**40, 2, 3), known=[1]), "1099511627776"),
-        (node("ConstantOfShape", ints(2**40), known=[0]), "the most here"),
+        (node("ConstantOfShape", ints(2**40), known=[0]), "at most 2147483647 elements here"),
         (node("Reshape", ONES, ints(-1, -1), known=[1]), "-1|dimension"),
         (node("Transpose", ONES, perm=[0, 0]), "perm"),
         (node("Concat", ONES, ONES, axis=4), "axis"),
@@ -497,6 +497,52 @@ def test_truths_are_put_together_as_zeros_and_ones(reduction: str, expected: lis
     x, updates = np.array([True, True, False, False]), np.array([True, False, True, False])
     (y,) = computed("ScatterElements", x, ints(0, 1, 2, 3), updates, reduction=reduction, opset=18)
     np.testing.assert_array_equal(y, np.array(expected, bool))
+
+
+@pytest.mark.parametrize("known", [[], [0]])
+@pytest.mark.parametrize(
+    ("op", "operand", "attributes", "expected"),
+    [
+        ("Relu", f4(-0.0, -1, nan), {}, f4(-0.0, 0, nan)),
+        ("Cast", f4(nan, 300, -inf, -1.5), {"to": 3}, np.array([0, 127, -128, -1], np.int8)),
+        ("Cast", f4(nan, 0.0, -0.0, 1e-45), {"to": 9}, np.array([True, False, False, True])),
+        ("Shrink", ints(2**62 + 1, -1), {"lambd": 0.5}, ints(2**62 + 1, -1)),
+        ("Pow", ints(-3, 2), {}, ints(pow(-3, -3 % 2**64, 2**64), 2)),
+    ],
+)
+def test_it_makes_no_difference_whether_operands_are_constants(
+    op: str, operand: Any, attributes: Any, expected: Any, known: list[int]
+) -> None:
+    """The reference evaluator computes other results of each."""
+    more = [np.array([2**64 - 3, 1], np.uint64)] if op == "Pow" else []
+    (found,) = computed(op, operand, *more, known=[*known, *([1] if known and more else [])], **attributes)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    if found.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize(
+    "model", [node("RandomUniform", shape=[3]), node("Bernoulli", f4(0.5), known=[0]), node("RandomNormal", shape=[3])]
+)
+def test_nothing_is_drawn_when_a_model_is_read(model: Any) -> None:
+    with pytest.raises(GraphError, match="it draws random numbers"):
+        from_onnx(model[0])
+
+
+def test_what_is_not_known_here_is_computed_of_constants() -> None:
+    (found,) = computed("NonZero", f4(0, 1, 2), known=[0])
+    np.testing.assert_array_equal(found, [[1, 2]])
+    with pytest.raises(GraphError, match="its shape is a list of numbers"):
+        from_onnx(node("ConstantOfShape", np.array(3), known=[0])[0])
+
+
+def test_floats_in_a_range_are_as_many_as_fit() -> None:
+    for start, limit, step, expected in ((0, 1, 0.25, [0, 0.25, 0.5, 0.75]), (1, -1.5, -1, [1, 0, -1]), (2, 1, 1, [])):
+        (found,) = computed("Range", *map(np.float32, (start, limit, step)), known=[0, 1, 2])
+        np.testing.assert_array_equal(found, f4(*expected))
+    with pytest.raises(GraphError, match="there are no numbers from"):
+        from_onnx(node("Range", *map(np.float32, (0, 1, 0)), known=[0, 1, 2])[0])
 
 
 def test_what_the_evaluator_cannot_compute_in_advance_is_an_operator() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Graph, GraphBuilder, Node, TensorType, Value
+from verified_tir.graph.ir import Graph, Node, TensorType, Value
 
 __all__ = ["Graph", "GraphBuilder", "GraphError", "Node", "TensorType", "Value"]

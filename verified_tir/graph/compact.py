@@ -20,8 +20,9 @@ from typing import Any, final
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.becomes import Proof, becomes, inline_own
 from verified_tir.graph.boxes import constant_shape, padded_box
+from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.copies import Copied, NoCopy, copied, extents_of
-from verified_tir.graph.ir import Graph, GraphBuilder, TensorType, Value
+from verified_tir.graph.ir import Graph, TensorType, Value
 from verified_tir.graph.program import buffer_like, filled_with_undef, node_body, program_of_graph, type_of_buffer
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, FloatImm, IntImm

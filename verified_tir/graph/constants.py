@@ -20,7 +20,8 @@ FEW: Final = 2**11
 
 
 def constants_folded(graph: Graph) -> Graph:
-    """The graph with the results of nodes whose operands are all constants as constants of the same names.
+    """The graph with the results of nodes whose operands are all constants as constants of the same names, and without
+    constants that nothing uses.
 
     :raises GraphError: if such a node is no legal program, or cannot be compiled.
     """
@@ -30,16 +31,16 @@ def constants_folded(graph: Graph) -> Graph:
         if known.issuperset(n.inputs) and all(not v.type.is_open and v.type.size <= MOST for v in n.outputs):
             nodes.append(n)
             known.update(n.outputs)
-    if not nodes:
-        return graph
     gone = set(nodes)
     rest = tuple(n for n in graph.nodes if n not in gone)
-    values = _computed(nodes, graph.constants)
     needed = {v for n in rest for v in n.inputs} | {*graph.outputs}
+    if not nodes and needed.issuperset(graph.constants):
+        return graph
+    values = elements(nodes, graph.constants)
     return Graph(graph.name, graph.inputs, {v: a for v, a in values.items() if v in needed}, rest, graph.outputs)
 
 
-def _computed(nodes: Sequence[Node], constants: Mapping[Value, Array]) -> dict[Value, Array]:
+def elements(nodes: Sequence[Node], constants: Mapping[Value, Array]) -> dict[Value, Array]:
     """The constants, and what nodes compute of them: small nodes and large ones in turns, as they wait for others."""
     from verified_tir.graph.execute import build, evaluate
 
@@ -65,4 +66,4 @@ def _is_small(node: Node) -> bool:
     return sum(v.type.size for v in (*node.inputs, *node.outputs)) <= FEW
 
 
-__all__ = ["constants_folded"]
+__all__ = ["FEW", "constants_folded", "elements"]

@@ -78,20 +78,16 @@ def held(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def converted(x: Expr, dtype: str) -> Expr:
-    """x in a type of programs.  A float becomes the integer towards zero, or the end of the type that is next to it; NaN
-    becomes 0.
+    """x in a type of programs: of a float the nearest integer towards zero that the type holds, 0 of NaN.
 
     A program's own cast is undefined there, so that two plans of one graph could differ.
     """
     target = DType.parse(dtype)
     if not (x.dtype.is_float and target.is_int):
         return T.cast(x, dtype)
-    width = target.bits - (target.min_value < 0)
-    info: Any = ml_dtypes.finfo(numpy_dtype(x.dtype))  # type: ignore[no-untyped-call]
-    lost = max(0, width - int(info.nmant) - 1)  # bits for which the float has no room
-    most = int(float(info.max))
-    high = min((1 << width) - (1 << lost), most)
-    low = max(target.min_value, -most)
+    width, most = target.bits - (target.min_value < 0), _most(x.dtype)
+    lost = max(0, width - _digits(x.dtype))  # bits for which the float has no room
+    high, low = min((1 << width) - (1 << lost), most), max(target.min_value, -most)
     found = T.cast(_kept_within(x, low, high), dtype)
     if high < target.max_value:
         found = T.Select(x > const(high, x.dtype), const(target.max_value, dtype), found)
@@ -104,6 +100,16 @@ def _kept_within(x: Expr, low: int, high: int) -> Expr:
     """A float no less than ``low`` and no more than ``high``, which it has room for; 0 for NaN."""
     kept = T.min(const(high, x.dtype), T.max(const(low, x.dtype), x))
     return T.Select(x.equal(x), kept, const(0, x.dtype))
+
+
+def _most(dtype: DType) -> int:
+    """The greatest finite number of a float."""
+    return int(float(ml_dtypes.finfo(numpy_dtype(dtype)).max))  # type: ignore[no-untyped-call]
+
+
+def _digits(dtype: DType) -> int:
+    """How many binary digits the significand of a float has."""
+    return int(ml_dtypes.finfo(numpy_dtype(dtype)).nmant) + 1  # type: ignore[no-untyped-call]
 
 
 def _power_of_two(k: Expr) -> Expr:
@@ -179,11 +185,11 @@ def _rounded(x: Expr, shift: int) -> Expr:
 
 
 def encoded_integer(x: Expr, dtype: str) -> Expr:
-    """The byte of a number in a small integer: of an integer modulo the type's range, of a float the nearest one
-    towards zero in it, 0 for NaN."""
+    """The byte of a number in a small integer: without its fraction, modulo the type's range (as ONNX's own tests have
+    it), 0 of infinities and NaN."""
     if x.dtype.is_float:
-        low = 0 if dtype.startswith("u") else -(1 << INTEGERS[dtype] - 1)
-        x = _kept_within(x, low, low + (1 << INTEGERS[dtype]) - 1)
+        bound = min(1 << 30, _most(x.dtype))  # of which, as of all greater floats, the last bits are 0
+        x = _kept_within(x, -bound, bound)
     return T.cast(T.floormod(T.cast(x, "int32"), const(1 << INTEGERS[dtype])), "uint8")
 
 
@@ -198,5 +204,7 @@ def encoded_power(x: Expr) -> Expr:
     return T.cast(T.Select(nan, const(255), code), "uint8")
 
 
-__all__ = ["FLOATS", "INTEGERS", "SMALL", "array_dtype", "converted", "decoded", "encoded", "encoded_integer", "encoded_power",
-           "held", "held_as"]  # fmt: skip
+__all__ = [
+    "FLOATS", "INTEGERS", "SMALL", "array_dtype", "converted", "decoded", "encoded", "encoded_integer",
+    "encoded_power", "held", "held_as",
+]  # fmt: skip

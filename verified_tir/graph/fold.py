@@ -20,11 +20,12 @@ from typing import Any, final
 
 import numpy as np
 
+from verified_tir.graph.builder import Names
 from verified_tir.graph.compose import composed
 from verified_tir.graph.conversions import arrive, plain_value
 from verified_tir.graph.elide import REWRITES
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Array, Graph, Names, Node, TensorType, Value
+from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import Padded, constant, number, pack
 from verified_tir.graph.node_program import program_of
 from verified_tir.graph.operators import legalize

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
+from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.compact import Step
-from verified_tir.graph.ir import Graph, GraphBuilder, Value
+from verified_tir.graph.ir import Graph, Value
 from verified_tir.graph.program import function, type_of_buffer
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var

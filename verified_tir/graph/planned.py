@@ -8,11 +8,12 @@ from typing import final
 
 import numpy as np
 
+from verified_tir.graph.builder import Names
 from verified_tir.graph.choose import Choice
 from verified_tir.graph.conversions import Conversion, conversions
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import External
-from verified_tir.graph.ir import Array, Graph, Names, Node, TensorType, Value
+from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import (
     PLAIN,
     Layout,

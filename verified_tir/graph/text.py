@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from verified_tir.graph.builder import GraphBuilder, identifier
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Array, Graph, GraphBuilder, Node, TensorType, Value, identifier
+from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.sizes import Dim, dim_text, normal, symbol, symbols_of
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc

@@ -156,7 +156,7 @@ def _cast(c: Converter) -> Value:
 
 
 def _reduce(c: Converter, name: str) -> Value:
-    axes = c.numbers(1, "axes")
+    axes = c.numbers(1, "axes", number=True)
     keep, noop = bool(c.attributes.get("keepdims", 1)), bool(c.attributes.get("noop_with_empty_axes", 0))
     x = c.value(0)
     if not axes:

@@ -120,32 +120,41 @@ class Converter:
             raise self.fail(f"its {what} is computed by the model, and must be a constant here")
         return found
 
-    def sizes(self, k: int, attribute: str) -> list[Dim] | None:
-        """Numbers, or sizes that are open, that are an attribute in older models and an operand in newer ones."""
+    def sizes(self, k: int, attribute: str, number: bool = False) -> list[Dim] | None:
+        """Numbers, or sizes that are open, that are an attribute in older models and an operand in newer ones.
+
+        :param number: whether the operand may be a number, instead of a list of them.
+        """
         if attribute not in self.attributes and self.has(k) and self.node.input[k] in self.reader.counts:
-            return listed(self.reader.counts[self.node.input[k]], attribute)
-        array = None if attribute in self.attributes else self.flat(k, attribute)
+            found = self.reader.counts[self.node.input[k]]
+            self._listed(found.array, attribute, number)
+            return listed(found, attribute)
+        array = None if attribute in self.attributes else self.flat(k, attribute, number)
         if array is not None:
             return listed(array, attribute)
         return None if attribute not in self.attributes else [int(n) for n in self.attributes[attribute]]
 
-    def numbers(self, k: int, attribute: str) -> list[int] | None:
+    def numbers(self, k: int, attribute: str, number: bool = False) -> list[int] | None:
         """Integers that are an attribute in older models and an operand in newer ones."""
         if attribute in self.attributes:
             found = self.attributes[attribute]
             return [int(n) for n in found]
-        array = self.flat(k, attribute)
+        array = self.flat(k, attribute, number)
         return None if array is None else [int(n) for n in array.reshape(-1)]
 
-    def flat(self, k: int, what: str) -> Array | None:
+    def flat(self, k: int, what: str, number: bool = False) -> Array | None:
         """The k-th operand as a constant of one dimension, or a number; ``None`` if it is left out.
 
         :raises GraphError: if it is no constant, or has other elements.
         """
         array = self.array(k, what)
-        if array is not None and array.ndim > 1:
-            raise self.fail(f"its {what} is a list of numbers, and not of shape {[*array.shape]}")
+        if array is not None:
+            self._listed(array, what, number)
         return array
+
+    def _listed(self, array: Array, what: str, number: bool) -> None:
+        if array.ndim > 1 or (not array.ndim and not number):
+            raise self.fail(f"its {what} is a list of numbers, and not of shape {[*array.shape]}")
 
     def number(self, k: int, what: str) -> Any:
         """The k-th operand as a constant of one element; ``None`` if it is left out.

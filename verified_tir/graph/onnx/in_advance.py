@@ -1,14 +1,13 @@
-"""Nodes whose operands are constants are computed when the model is read.
+"""Nodes whose operands are constants, and which are not known here, are computed when the model is read.
 
-The evaluator of the ``onnx`` package does so at once, and shapes, axes and counts can be what it computes.  It
-implements some operators for newer opsets only (those that quantise, for example): they become operators of the graph,
-on constants (``graph.constants``).
+The evaluator of the ``onnx`` package does so.  What is known here is computed by what it means here
+(``graph.constants``), so that it does not matter whether operands are constants.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -21,32 +20,13 @@ from verified_tir.graph.sizes import Dim
 MOST: Final = 2**26
 """Results with more elements are not computed in advance."""
 
-NOT_EVALUATED: Final = (
-    "Dropout", "Softmax", "LogSoftmax", "Hardmax", "LRN", "AveragePool", "MaxPool", "BatchNormalization",
-    "OneHot",
-)  # fmt: skip
-"""Operators that the evaluator of the ``onnx`` package computes in another way than their opset says: it knows some
-meanings of newer opsets only, draws random numbers, normalizes as many channels as there are batches, passes over NaN
-in averages, fails where a maximum has padding, and computes on what is only put somewhere
-(``testing.onnx_differences``)."""
-
-
-def evaluated(node: Any, opset: int) -> bool:
-    """Whether the evaluator computes a node as its opset says."""
-    if node.op_type == "Unsqueeze" and opset < 13:  # it inserts several axes one after the other, in their order
-        return not any(len(a.ints) > 1 for a in node.attribute)
-    return node.op_type not in NOT_EVALUATED
-
 
 def computed(
-    node: Any, arrays: Mapping[str, Array], imports: Sequence[Any], wanted: Mapping[str, tuple[str, Shape]],
-    known: Container[str],
-) -> list[Array] | None:  # fmt: skip
-    """The results of a node whose operands are all in ``arrays``; ``None`` if the evaluator does not know its version,
-    or fails where others can do without it.
+    node: Any, arrays: Mapping[str, Array], imports: Sequence[Any], wanted: Mapping[str, tuple[str, Shape]]
+) -> list[Array] | None:
+    """The results of a node whose operands are all in ``arrays``; ``None`` if the evaluator does not know its version.
 
     :param imports: the opsets of the model.
-    :param known: operators that can do without it.
     :param wanted: element type and shape of each result, as far as its schema says.
     :raises GraphError: if it fails, or the results are not of these types.
     """
@@ -66,8 +46,6 @@ def computed(
     try:
         results = evaluator.run(None, {n: arrays[n] for n in operands})
     except Exception as problem:  # whatever the evaluator raises, it is about this node
-        if node.op_type in known:
-            return None
         raise GraphError(str(problem)) from None
     return [_tensor(n, a, *wanted.get(n, ("", None))) for n, a in zip(names, results, strict=True)]
 
@@ -89,4 +67,4 @@ def fits(shape: Sequence[Dim], wanted: Sequence[int | None]) -> bool:
     return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
 
 
-__all__ = ["computed", "evaluated", "fits"]
+__all__ = ["computed", "fits"]

@@ -1,9 +1,10 @@
 """Reading ONNX models.
 
-Each node is checked against ONNX's own schemas first (``schema``).  Nodes whose operands are all constants are computed
-at once, if the evaluator of the ``onnx`` package can (``in_advance``); the others become operators of the graph
-(``convert``), with results of the types that the schema infers.  Dimensions without a size stay open (``inputs``),
-unless sizes are given by name; what nodes compute of these is known as sizes (``counts``).
+Each node is checked against ONNX's own schemas first (``schema``).  It becomes operators of the graph (``convert``),
+with results of the types that the schema infers; where its operands are constants, so are these.  Operators that are
+not known here are computed of constants by the evaluator of the ``onnx`` package (``in_advance``).  Dimensions without
+a size stay open (``inputs``), unless sizes are given by name; what nodes compute of these is known as sizes
+(``counts``).
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from verified_tir.graph.constants import constants_folded
+from verified_tir.graph.builder import GraphBuilder
+from verified_tir.graph.constants import FEW, constants_folded
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Array, Graph, GraphBuilder, Value
+from verified_tir.graph.ir import Array, Graph, Value
 from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_names
 from verified_tir.graph.onnx.converter import Converter, at, name_of, shown
 from verified_tir.graph.onnx.counts import Counts, counted, counts, listed
 from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions
-from verified_tir.graph.onnx.in_advance import computed, evaluated, fits
+from verified_tir.graph.onnx.in_advance import computed, fits
 from verified_tir.graph.onnx.inputs import Sizes, input_shapes
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
 from verified_tir.graph.sizes import Dim, numbers, product, symbols_of
@@ -210,7 +212,11 @@ class Reader:
                 return
             types = {n: self.type(n, c) for n in node.input if n}
             wanted = inferred(node, self.opset, types, self.arrays, self.model.opset_import)
-            if not self.folded(node, wanted) and not self.defined(node, types, wanted):
+            if self.shape_of(node) or self.counted(node, wanted):
+                return
+            if all(n in self.arrays for n in node.input if n):
+                self.constant(c, types, wanted)
+            elif not self.defined(node, types, wanted):
                 self.convert(c, wanted)
         except GraphError as problem:
             said, name = str(problem), name_of(node)
@@ -268,17 +274,26 @@ class Reader:
             if not any(n.startswith(prefix) for n in self.names):
                 return prefix
 
-    def folded(self, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
-        """Compute a node whose operands are constants, if that can be done at once."""
+    def constant(self, c: Converter, types: Mapping[str, Any], wanted: Mapping[str, tuple[str, Shape]]) -> None:
+        """Take a node whose operands are constants: its results are what they would be if these were inputs.
+
+        Small results are known at once, as shapes, axes and counts may depend on them; others when the graph is made.
+        What is not known here is computed by the evaluator of the package ``onnx``.
+        """
         from verified_tir.graph.onnx.convert import CONVERSIONS
 
-        if not evaluated(node, self.opset) or any(n and n not in self.arrays for n in node.input):
-            return self.shape_of(node) or self.counted(node, wanted)
-        results = computed(node, self.arrays, self.model.opset_import, wanted, CONVERSIONS)
-        if results is None:
-            return False
-        self.arrays.update(zip([n for n in node.output if n], results, strict=True))
-        return True
+        node, mark = c.node, self.builder.mark()
+        if not self.defined(node, types, wanted):
+            here = node.op_type in CONVERSIONS or REFUSED.get(node.op_type) == _RANDOM
+            results = None if here else computed(node, self.arrays, self.model.opset_import, wanted)
+            if results is not None:
+                self.arrays.update(zip([n for n in node.output if n], results, strict=True))
+                return
+            self.convert(c, wanted)
+        names = [n for n in node.output if n in self.known]
+        few = all(self.known[n].type.size <= MOST_COUNTED for n in names)
+        if few or self.builder.size_since(mark) <= FEW:
+            self.arrays.update(zip(names, self.builder.fold(mark, [self.known[n] for n in names]), strict=True))
 
     def shape_of(self, node: Any) -> bool:
         """``Shape`` and ``Size`` of a value are constants, or sizes that are open."""
@@ -337,6 +352,7 @@ class Reader:
             v = self.known.get(n)
             if v is not None and shape == () and v.dims == (1,):
                 self.known[n] = self.builder.op("reshape", v, shape=(), name=n, source=node.name)
+                self.arrays.pop(n, None)
             elif v is not None and shape is not None and not fits(v.dims, shape):
                 raise GraphError(
                     f"its result {n} has shape {list(shape)} by its schema, and {v.type} by its definition"

@@ -68,14 +68,28 @@ def _constant_of_shape(c: Converter) -> Any:
 
 @conversion("Range")
 def _range(c: Converter) -> Any:
-    ((start,), (limit,), (step,)) = (c.sizes(k, what) or [] for k, what in enumerate(("start", "limit", "delta")))
+    dtype = c.type_of(0)
+    if np.dtype(dtype).kind not in "iu":
+        return _floats_in_range(c, dtype)
+    ((start,), (limit,), (step,)) = (
+        c.sizes(k, what, number=True) or [] for k, what in enumerate(("start", "limit", "delta"))
+    )
     if not isinstance(step, int) or step == 0:
         raise c.fail(f"its delta is a number that is not 0, not {dim_text(step)}")
     if step < 0:
         start, limit = -start, -limit
     count = greater(normal((limit - start + abs(step) - 1) // abs(step)), 0)
     first = normal(start if step > 0 else -start)
-    return c.op("arange", *c.reader.shown([first]), start=first, step=step, count=count, dtype=c.type_of(0))
+    return c.op("arange", *c.reader.shown([first]), start=first, step=step, count=count, dtype=dtype)
+
+
+def _floats_in_range(c: Converter, dtype: str) -> Value:
+    """Numbers from a first one on, as many as there are up to the limit, computed in float64 and rounded."""
+    start, limit, step = (float(c.number(k, what)) for k, what in enumerate(("start", "limit", "delta")))
+    count = np.ceil((limit - start) / step) if step else np.inf
+    if not count < 2**31:
+        raise c.fail(f"there are no numbers from {start} to {limit} that are {step} apart")
+    return c.builder.constant((start + np.arange(max(0, int(count))) * step).astype(dtype), "range")
 
 
 @conversion("Tile")
@@ -96,6 +110,15 @@ def _mean(c: Converter) -> Any:
     for other in rest:
         first = c.op("add", first, other)
     return c.op("divide", first, c.builder.constant(np.asarray(count, first.dtype), "count"))
+
+
+@conversion("Shrink")
+def _shrink(c: Converter) -> Any:
+    x, dtype = c.value(0), c.value(0).dtype
+    edge, bias = (np.asarray(c.attributes.get(n, d)).astype(dtype) for n, d in (("lambd", 0.5), ("bias", 0.0)))
+    least, most, more, zero = (c.builder.constant(a, "number") for a in (-edge, edge, bias, np.zeros((), dtype)))
+    inside = c.op("where", c.op("greater", x, most), c.op("subtract", x, more), zero)
+    return c.op("where", c.op("less", x, least), c.op("add", x, more), inside)
 
 
 @conversion("InstanceNormalization")

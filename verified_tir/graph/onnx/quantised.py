@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from verified_tir.graph.element_types import INTEGERS
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.more import cast, product
@@ -74,7 +75,7 @@ def _quantise(c: Converter) -> Any:
 
 
 def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate: bool = True) -> Value:
-    """A float32, rounded to even and moved by the zero, in an integer type that the conversion keeps it within."""
+    """A float32, rounded to even and moved by the zero, in an integer type that it is kept within."""
     made: Value
     if dtype.startswith("float"):
         moved = x if zero is None else c.op("add", x, zero)
@@ -82,6 +83,9 @@ def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate:
         return made
     rounded = c.op("round", x)
     moved = rounded if zero is None else c.op("add", rounded, zero)
+    if dtype in INTEGERS:  # their conversion does not keep it within
+        low = 0 if dtype.startswith("u") else -(1 << INTEGERS[dtype] - 1)
+        moved = c.op("clip", moved, min=float(low), max=float(low + (1 << INTEGERS[dtype]) - 1))
     return cast(c, moved, dtype)
 
 

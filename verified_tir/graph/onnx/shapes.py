@@ -94,7 +94,7 @@ def _transpose(c: Converter) -> Value:
 
 @conversion("Squeeze", "Unsqueeze")
 def _squeeze(c: Converter) -> Value:
-    axes = c.numbers(1, "axes")
+    axes = c.numbers(1, "axes", number=True)
     rank = c.value(0).rank
     if axes is not None:
         all_of = rank if c.node.op_type == "Squeeze" else rank + len(axes)

@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from verified_tir import te
-from verified_tir.graph.element_types import INTEGERS, SMALL, converted, decoded, encoded, encoded_integer, encoded_power
+from verified_tir.graph.element_types import (
+    INTEGERS,
+    SMALL,
+    converted,
+    decoded,
+    encoded,
+    encoded_integer,
+    encoded_power,
+)
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.sizes import Dim, dim_text, normal, numbers, remedy, shape_text, symbols_of

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import TensorType
 from verified_tir.graph.operators.elementwise import broadcast_shape, dims, extents
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.sizes import (
@@ -369,7 +370,7 @@ def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
 @operator("broadcast_to")
 def broadcast_to(x: Tensor, *, shape: Sequence[Dim]) -> Tensor:
     """x repeated along dimensions of extent 1, and along new ones in front."""
-    size, shape = dims(x), list(map(normal, shape))
+    size, shape = dims(x), list(TensorType(tuple(map(normal, shape)), x.dtype).dims)  # none is too large
     if broadcast_shape(size, shape) != shape:
         raise GraphError(f"{shape_text(size)} cannot be repeated to {shape_text(shape)}")
     extra = len(shape) - len(size)

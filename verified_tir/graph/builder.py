@@ -1,0 +1,135 @@
+"""Graphs in the making: node by node, each value under a name of its own."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.sizes import Dim, symbol
+from verified_tir.ir.func import PrimFunc
+
+
+def identifier(name: str) -> str:
+    """A name that can be written in the text of a graph, near to the given one."""
+    base = "".join(c if (c.isascii() and c.isalnum()) or c == "_" else "_" for c in name) or "lv"
+    base = base if not base[0].isdigit() else f"v{base}"
+    return f"{base}_" if keyword.iskeyword(base) or base in ("R", "T") else base
+
+
+@final
+class Names:
+    """Names that are taken, and new ones."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+
+    @classmethod
+    def of(cls, graph: Graph) -> Names:
+        """The names of a graph's values."""
+        return cls(v.name for v in graph.values())
+
+    def fresh(self, name: str) -> str:
+        """The name, numbered if it is taken; it is taken from now on."""
+        found, k = name, 0
+        while found in self._taken:
+            k += 1
+            found = f"{name}_{k}"
+        self._taken.add(found)
+        return found
+
+
+@final
+class GraphBuilder:
+    """Makes a graph node by node; names are made different.
+
+    ::
+
+        g = GraphBuilder("main")
+        x = g.input("x", (1, 3, 8, 8))
+        y = g.op("nn.relu", x)
+        graph = g.finish(y)
+    """
+
+    def __init__(self, name: str = "main") -> None:
+        self.name = name
+        self._inputs: list[Value] = []
+        self._constants: dict[Value, Array] = {}
+        self._nodes: list[Node] = []
+        self._names = Names()
+
+    def fresh(self, name: str) -> str:
+        """The name, numbered if it is taken."""
+        return self._names.fresh(identifier(name))
+
+    def input(self, name: str, shape: Sequence[Dim | str], dtype: str = "float32") -> Value:
+        """An input of the graph; an extent is a number, or the name of a size that is known when the graph runs."""
+        dims = tuple(symbol(e) if isinstance(e, str) else e for e in shape)
+        v = Value(self.fresh(name), TensorType(dims, dtype))
+        self._inputs.append(v)
+        return v
+
+    def constant(self, array: Any, name: str = "const") -> Value:
+        """A constant with the elements of an array."""
+        made = np.asarray(array)
+        v = Value(self.fresh(name), TensorType(made.shape, "bool" if made.dtype == np.bool_ else str(made.dtype)))
+        self._constants[v] = made
+        return v
+
+    def op(self, op: str, *inputs: Value, name: str = "", source: str = "", **attrs: Any) -> Any:
+        """A named operator; gives its result, or a tuple of them.
+
+        :raises GraphError: for an operator that is not known, or operands or attributes that do not fit.
+        """
+        from verified_tir.graph.operators import result_types
+
+        types = result_types(op, [v.type for v in inputs], attrs, source)
+        return self.add(op, inputs, types, attrs, None, name, source)
+
+    def call_tir(self, func: PrimFunc, inputs: Sequence[Value], types: Sequence[TensorType], name: str = "") -> Any:
+        """A call of a PrimFunc, whose last parameters are the results."""
+        return self.add("call_tir", inputs, types, {}, func, name or func.name, "")
+
+    def add(
+        self, op: str, inputs: Sequence[Value], types: Sequence[TensorType], attrs: Mapping[str, Any],
+        func: PrimFunc | None, name: str | Sequence[str], source: str,
+    ) -> Any:  # fmt: skip
+        """A node with results of the given types, under one name or a name each."""
+        names = [name or "lv"] * len(types) if isinstance(name, str) else list(name)
+        outputs = tuple(Value(self.fresh(n), t) for n, t in zip(names, types, strict=True))
+        self._nodes.append(Node(op, tuple(inputs), outputs, dict(attrs), func, source))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    def mark(self) -> int:
+        """How many nodes there are, for ``back_to`` and ``fold``."""
+        return len(self._nodes)
+
+    def back_to(self, mark: int) -> None:
+        """Without the nodes since then."""
+        del self._nodes[mark:]
+
+    def size_since(self, mark: int) -> int:
+        """How many elements the nodes since then compute."""
+        return sum(v.type.size for n in self._nodes[mark:] for v in n.outputs)
+
+    def fold(self, mark: int, values: Sequence[Value]) -> list[Array]:
+        """Compute the nodes since then, which depend on constants only; these values are constants from now on.
+
+        :raises GraphError: if such a node is no legal program.
+        """
+        from verified_tir.graph.constants import elements
+
+        found = elements(self._nodes[mark:], self._constants)
+        self.back_to(mark)
+        self._constants.update((v, found[v]) for v in values)
+        return [found[v] for v in values]
+
+    def finish(self, *outputs: Value) -> Graph:
+        """The graph with these results."""
+        return Graph(self.name, tuple(self._inputs), dict(self._constants), tuple(self._nodes), tuple(outputs))
+
+
+__all__ = ["GraphBuilder", "Names", "identifier"]
