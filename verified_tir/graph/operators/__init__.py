@@ -5,6 +5,7 @@ from __future__ import annotations
 from verified_tir.graph.operators import (
     bits,
     convolution,
+    counts,
     elementwise,
     layout,
     places,
@@ -17,6 +18,6 @@ from verified_tir.graph.operators import (
 from verified_tir.graph.operators.registry import OPERATORS, Operator, find, legalize, operator, result_types
 
 __all__ = [
-    "OPERATORS", "Operator", "bits", "convolution", "elementwise", "find", "layout", "legalize", "operator", "places",
+    "OPERATORS", "Operator", "bits", "convolution", "counts", "elementwise", "find", "layout", "legalize", "operator", "places",
     "pooling", "reduction", "result_types", "scatter", "shape", "windows",
 ]  # fmt: skip

@@ -26,7 +26,6 @@ from verified_tir.graph.sizes import (
     shape_text,
     smaller,
     symbols_of,
-    widened,
 )
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
@@ -79,7 +78,7 @@ def reshaped(x: Tensor, new: Sequence[Dim]) -> Tensor:
     def element(*i: Var) -> Expr:
         own: list[Expr] = []
         for some, others in groups:
-            own += _from_flat(_flat([i[k] for k in others], [new[k] for k in others]), [old[k] for k in some])
+            own += _from_flat(flat_index([i[k] for k in others], [new[k] for k in others]), [old[k] for k in some])
         found: Expr = x[tuple(own)]
         return found
 
@@ -112,7 +111,8 @@ def _groups(old: list[Dim], new: list[Dim]) -> list[tuple[list[int], list[int]]]
     return found
 
 
-def _flat(indices: Sequence[Expr], shape: Sequence[Dim]) -> Expr:
+def flat_index(indices: Sequence[Expr], shape: Sequence[Dim]) -> Expr:
+    """Where an element stands in row-major order."""
     found: Expr = const(0)
     for i, n in zip(indices, shape, strict=True):
         found = i if found is const(0) else found * n + i
@@ -379,38 +379,6 @@ def broadcast_to(x: Tensor, *, shape: Sequence[Dim]) -> Tensor:
         lambda *i: x[tuple(const(0) if n == 1 else v for v, n in zip(i[extra:], size, strict=True))],
         name="broadcast",
     )
-    return result
-
-
-@operator("sizes")
-def sizes(*tensors: Tensor, values: Sequence[Dim], shape: Sequence[int], dtype: str = "int64") -> Tensor:
-    """Sizes as numbers, in row-major order; the tensors are there for the sake of their extents only."""
-    every = list(map(normal, values))
-    if len(every) != math.prod(shape):
-        raise GraphError(f"{len(every)} sizes do not have the shape {list(shape)}")
-
-    def element(*i: Var) -> Expr:
-        flat = _flat(i, shape)
-        found: Expr = const(0, dtype)
-        for k, e in reversed(list(enumerate(every))):
-            one = T.cast(widened(e), dtype) if isinstance(e, Expr) else const(e, dtype)
-            found = one if k == len(every) - 1 else T.if_then_else(flat.equal(k), one, found)
-        return found
-
-    result: Tensor = te.compute(list(shape), element, name="sizes")
-    return result
-
-
-@operator("arange")
-def arange(*tensors: Tensor, count: Dim, start: Dim = 0, step: int = 1, dtype: str = "int64") -> Tensor:
-    """``count`` numbers from ``start`` on, ``step`` apart; the tensors are there for the sake of their extents only."""
-    first = normal(start)
-
-    def element(i: Var) -> Expr:
-        found: Expr = T.cast(i, dtype) * const(step, dtype)
-        return found + (T.cast(widened(first), dtype) if isinstance(first, Expr) else const(first, dtype))
-
-    result: Tensor = te.compute([normal(count)], element, name="arange")
     return result
 
 
