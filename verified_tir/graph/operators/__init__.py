@@ -18,6 +18,6 @@ from verified_tir.graph.operators import (
 from verified_tir.graph.operators.registry import OPERATORS, Operator, find, legalize, operator, result_types
 
 __all__ = [
-    "OPERATORS", "Operator", "bits", "convolution", "counts", "elementwise", "find", "layout", "legalize", "operator", "places",
-    "pooling", "reduction", "result_types", "scatter", "shape", "windows",
+    "OPERATORS", "Operator", "bits", "convolution", "counts", "elementwise", "find", "layout", "legalize", "operator",
+    "places", "pooling", "reduction", "result_types", "scatter", "shape", "windows",
 ]  # fmt: skip
