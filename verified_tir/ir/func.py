@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.buffer import Buffer
@@ -42,7 +42,7 @@ class PrimFunc(Node, FuncSugar):
         return tuple([found[p] for p in self.params if p in found])
 
     def with_body(self, body: Stmt) -> PrimFunc:
-        return replace(self, body=body)
+        return self.changed("body", body)
 
 
 @final

@@ -14,7 +14,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
-from verified_tir.ir.exact import NODES, IRError, exact_fields
+from verified_tir.ir.exact import NODES, IRError, exact_fields, field_readers
 
 __all__ = ["IRError", "Node", "once", "seal"]
 
@@ -72,17 +72,23 @@ class InternedMeta(type):
                     return found
             made = super().__call__(*args, **kwargs)
             values = exact_fields(made)  # what :meth:`Node.check` looks at, and what it keeps of that, is exact
-            for name, value in values.items():
-                object.__setattr__(made, name, value)
-            made.check()
-            object.__setattr__(made, "_known", {})
-            return _TABLE.setdefault((cls, *map(_key, values.values())), made)
+            return _interned(made, values, (cls, *map(_key, values.values())))
+
+
+def _interned(made: Any, values: dict[str, Any], key: tuple[object, ...]) -> Any:
+    """The node of these values, which are exact, unless there is one already."""
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    made.check()
+    object.__setattr__(made, "_known", {})
+    object.__setattr__(made, "_at", key)
+    return _TABLE.setdefault(key, made)
 
 
 class Node(metaclass=InternedMeta):
     """Base of expressions, statements, buffers and functions."""
 
-    __slots__ = ("__weakref__", "_known")
+    __slots__ = ("__weakref__", "_at", "_known")
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     def check(self) -> None:
@@ -90,6 +96,16 @@ class Node(metaclass=InternedMeta):
 
         :raises IRError: if they do not.
         """
+
+    def changed(self: N, name: str, value: object) -> N:
+        """The node with another value in one field; what the others hold, which may be long, is not read again."""
+        kind = type(self)
+        values = {field: getattr(self, field) for field in kind.__match_args__}
+        values[name] = dict(field_readers(kind))[name](value)
+        key = [*self._at]  # type: ignore[attr-defined]
+        key[kind.__match_args__.index(name) + 1] = _key(values[name])
+        found = _TABLE.get(tuple(key))
+        return _interned(object.__new__(kind), values, tuple(key)) if found is None else found  # type: ignore[no-any-return]
 
 
 def once(compute: Callable[[N], R]) -> Callable[[N], R]:
@@ -100,11 +116,14 @@ def once(compute: Callable[[N], R]) -> Callable[[N], R]:
     which one statement changed, the answers about all others.
     """
 
+    unknown = object()
+
     @wraps(compute)
     def known(node: N) -> R:
         answers: dict[object, R] = node._known  # type: ignore[attr-defined]
-        if compute not in answers:
-            answers[compute] = compute(node)
-        return answers[compute]
+        found = answers.get(compute, unknown)
+        if found is unknown:
+            found = answers[compute] = compute(node)
+        return found  # type: ignore[return-value]
 
     return known

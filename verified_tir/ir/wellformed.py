@@ -42,8 +42,9 @@ def problems(func: PrimFunc) -> Iterator[tuple[Name, str]]:
 
 def _head(func: PrimFunc) -> Iterator[tuple[Name, str]]:
     """What is wrong with the parameters."""
+    one_for_each = len(func.buffers) == len(func.buffer_map)
     for param, b in func.buffer_map:
-        if len(func.buffers) != len(func.buffer_map):
+        if not one_for_each:
             yield param, "a buffer stands for no parameter, or two of them for one"
         if param.dtype.code != "handle":
             yield param, f"{param.name} of type {param.dtype} cannot be the buffer {b.name}; it takes a handle"
@@ -56,7 +57,7 @@ def _buffers(func: PrimFunc) -> Iterator[tuple[Name, str]]:
     for b in [s.buffer for s in nodes_of(func.body, DeclBuffer)]:
         if b.data not in blocks:
             yield b, f"{b.name} is declared over {b.data.name}, which is no block here"
-    for b in nodes_of(func, Buffer):
+    for b in dict.fromkeys((*func.buffers, *nodes_of(func.body, Buffer))):
         if _reads(b):
             yield b, f"an extent of {b.name} reads memory; it must be bound by a let first"
 
@@ -76,12 +77,13 @@ def _scopes(func: PrimFunc) -> Iterator[tuple[Name, str]]:
     """
     bound = [*func.params, *[b.data for b in func.buffers]]
     symbols = {v for b in func.buffers for v in nodes_of(b, Var)}.difference(bound)
+    lets = dict.fromkeys(n for part in (*func.buffers, func.body) for n in nodes_of(part, LetExpr))
     scope: set[Name] = {*bound, *symbols, *func.buffers}
     for n in needed(func.body):
         if n not in scope:
             kind, how = ("buffer", "declared") if isinstance(n, Buffer) else ("variable", "in scope")
             yield n, f"{kind} {n.name} is not {how} here"
-    bound += [*symbols, *_bound(func.body), *[n.var for n in nodes_of(func, LetExpr)]]
+    bound += [*symbols, *_bound(func.body), *[n.var for n in lets]]
     if len({*bound}) < len(bound):
         v = next(v for k, v in enumerate(bound) if v in bound[:k])
         yield v, f"{v.name} is bound twice"

@@ -58,12 +58,12 @@ class Context:
     held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
     """What is known of the unknown that a store left in a licensed block, whatever the order of the terms; shared by
     all forks."""
-    line: frozenset[Version] = frozenset()
+    line: set[Version] = field(default_factory=set)
     """The states of blocks that a run which gets here has been through."""
 
     def fork(self) -> Context:
-        """A copy to walk on with.  ``memory`` and ``line`` are never changed, but replaced."""
-        return replace(self, path=list(self.path), env=dict(self.env), observed=list(self.observed))
+        """A copy to walk on with."""
+        return self.at(self.memory)
 
     def bound(self, variables: Iterable[ir.Var], values: Iterable[Term]) -> Context:
         """A fork in which variables have these values."""
@@ -73,14 +73,15 @@ class Context:
 
     def at(self, memory: Memory) -> Context:
         """A copy in which the blocks are in other states: those of before a statement, for instance."""
-        here = self.fork()
-        here.memory = memory
-        return here
+        return replace(
+            self, path=[*self.path], env={**self.env}, memory={**memory}, observed=[*self.observed], line={*self.line}
+        )
 
     def becomes(self, event: Event, *blocks: ir.Var) -> Memory:
         """Blocks are in new states from here on: these."""
         new = {data: Version(data, event) for data in blocks}
-        self.memory, self.line = {**self.memory, **new}, self.line.union(new.values())
+        self.memory.update(new)
+        self.line.update(new.values())
         return new
 
     def any_lane(self, node: ir.Expr | ir.Buffer) -> Term | None:
@@ -262,7 +263,7 @@ class Context:
             case ir.Allocate(buffer=b, body=body):
                 self.becomes(Allocated(), b.data)
                 self.execute(body)
-                self.memory = {data: version for data, version in self.memory.items() if data is not b.data}
+                del self.memory[b.data]
             case _:
                 before = self.ran(stmt, after=Memory())
                 if assumes(stmt):

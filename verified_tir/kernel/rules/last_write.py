@@ -69,22 +69,25 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
 def moments(
     context: Context,
     stmt: ir.Stmt,
+    blocks: set[ir.Var],
     wanted: Callable[[ir.Path, ir.Stmt], bool],
     ran: tuple[Ran, ...] = (),
     place: ir.Path = (),
 ) -> Iterator[tuple[ir.Path, ir.Stmt, Context, tuple[Ran, ...]]]:
     """The statements in ``stmt``, run from ``context``, that are wanted, within wanted ones, outermost first: where
-    each stands and begins, and what ran since the walk began."""
+    each stands and begins, and what ran since the walk began that may have written one of the blocks."""
     if not wanted(place, stmt):
         return
     yield place, stmt, context, ran
-    for k, sub, inside in context.inside(stmt):
+    subs = enumerate(ir.sub_statements(stmt))
+    steps = {k for k, sub in subs if wanted((*place, k), sub) or not blocks.isdisjoint(written_blocks(sub))}
+    for k, sub, inside in context.inside(stmt, steps):
         before = ran
         if isinstance(stmt, ir.For):
             before = (*ran, earlier_iterations(context, stmt, inside.env[stmt.var].value))
         elif isinstance(stmt, ir.While):  # of no element it is certain that an iteration wrote it
             before = (*ran, perhaps(context, stmt))
-        yield from moments(inside, sub, wanted, before, (*place, k))
+        yield from moments(inside, sub, blocks, wanted, before, (*place, k))
         if isinstance(stmt, ir.Seq):
             ran = (*ran, (inside, sub))
 
@@ -92,7 +95,7 @@ def moments(
 def reads_of(context: Context, stmt: ir.Stmt, blocks: set[ir.Var]) -> Iterator[tuple[Context, Access, Term]]:
     """Every read that ``stmt``, run from ``context``, makes of the blocks: what is known there, the access, and when
     its element was written since the walk began."""
-    for place, s, here, ran in moments(context, stmt, lambda _, s: not blocks.isdisjoint(read_blocks(s))):
+    for place, s, here, ran in moments(context, stmt, blocks, lambda _, s: not blocks.isdisjoint(read_blocks(s))):
         run = evaluation(here, s)
         for a in run.outer():
             if not a.write and a.buffer.data in blocks:
@@ -109,14 +112,17 @@ def dead(
 
     :param outlived: their blocks live on after the last of these statements.
     """
-    for here, read, written in reads_of(context, ir.Seq(later), {a.buffer.data for a in stores}):
+    blocks = {a.buffer.data for a in stores}
+    for here, read, written in reads_of(context, ir.Seq(later), blocks):
         for _, a in conflicts([read], stores):
             claim = f"the store to {a.buffer.name} is dead: what is overwritten later is not read before that"
             given = (*a.given, *read.given, overlap(a, read))
             yield Question("dead", claim, here, given, written, (*path, *a.place), where)
     if not outlived:
         return
-    ran = [(here, s) for _, s, here in context.inside(ir.Seq(later))]
+    last = len(later) - 1
+    steps = {k for k, s in enumerate(later) if k == last or not blocks.isdisjoint(written_blocks(s))}
+    ran = [(here, s) for _, s, here in context.inside(ir.Seq(later), steps)]
     ends = not any(map(may_not_pass, later))  # otherwise somebody else may read, or the run may end there
     for a in stores:
         claim = f"the store to {a.buffer.name} is dead: it is certainly overwritten later"

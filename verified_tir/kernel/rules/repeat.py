@@ -35,7 +35,7 @@ from verified_tir import ir
 from verified_tir.kernel.access import BARRIER, Instance, conflicts, happens_before, overlap
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, written_blocks
+from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
@@ -89,7 +89,8 @@ class Repeat:
         origin = context_at(before, (*self.path[:shared], first), entry)
         ended = origin.fork()  # one walk: both speak of one run
         ended.execute(whole)
-        *_, (_, _, now, since) = moments(ended, rest, lambda p, _: p == place[: len(p)])
+        touched = read_blocks(source) | written_blocks(source)
+        *_, (_, _, now, since) = moments(ended, rest, touched, lambda p, _: p == place[: len(p)])
         after = before.with_body(ir.put(before.body, self.path, ir.seq(added, target)))
         return Rewrite(after, self._questions(source, whole, inside, origin, now, since))
 
