@@ -537,6 +537,26 @@ def test_what_is_not_known_here_is_computed_of_constants() -> None:
         from_onnx(node("ConstantOfShape", np.array(3), known=[0])[0])
 
 
+def test_an_index_that_there_is_not_means_the_nearest_one() -> None:
+    """Also where its last 32 bits are one that there is."""
+    x, far = f4(10, 20, 30), ints(2**32, -(2**33), 1, -1, 2**63 - 1, -(2**63))
+    (found,) = computed("Gather", x, far)
+    np.testing.assert_array_equal(found, f4(30, 10, 20, 30, 30, 10))
+    (found,) = computed("GatherND", x, far.reshape(-1, 1))
+    np.testing.assert_array_equal(found, f4(30, 10, 20, 30, 30, 10))
+    (found,) = computed("ScatterElements", x, ints(2**32, 1, -(2**33)), f4(1, 2, 3))
+    np.testing.assert_array_equal(found, f4(10, 2, 30))
+    lengths = ints(2**32 + 1, -(2**32) - 1, 2)
+    (found,) = computed("ReverseSequence", f4([1, 2, 3], [4, 5, 6], [7, 8, 9]), lengths, batch_axis=0, time_axis=1)
+    np.testing.assert_array_equal(found, f4([3, 2, 1], [4, 5, 6], [8, 7, 9]))
+
+
+def test_one_hot_of_small_integers_may_be_deeper_than_these_count() -> None:
+    (found,) = computed("OneHot", np.array([100, -1, 3], np.int8), ints(200), f4(0, 1), known=[1])
+    np.testing.assert_array_equal(found.argmax(axis=1), [100, 199, 3])
+    assert found.sum() == 3
+
+
 def test_floats_in_a_range_are_as_many_as_fit() -> None:
     for start, limit, step, expected in ((0, 1, 0.25, [0, 0.25, 0.5, 0.75]), (1, -1.5, -1, [1, 0, -1]), (2, 1, 1, [])):
         (found,) = computed("Range", *map(np.float32, (start, limit, step)), known=[0, 1, 2])

@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import ml_dtypes
 import numpy as np
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import INT32, DType
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.node import IRError
 from verified_tir.ir.numpy_types import numpy_dtype
@@ -94,6 +94,14 @@ def converted(x: Expr, dtype: str) -> Expr:
     if low > target.min_value:
         found = T.Select(x < const(low, x.dtype), const(target.min_value, dtype), found)
     return found
+
+
+def near_int32(e: Expr) -> Expr:
+    """An integer as the int32 that is nearest (a cast would take the last bits of it)."""
+    if e.dtype.max_value > INT32.max_value:
+        low = max(e.dtype.min_value, INT32.min_value)
+        e = T.min(T.max(e, const(low, e.dtype)), const(INT32.max_value, e.dtype))
+    return T.cast(e, "int32")
 
 
 def _kept_within(x: Expr, low: int, high: int) -> Expr:
@@ -206,5 +214,5 @@ def encoded_power(x: Expr) -> Expr:
 
 __all__ = [
     "FLOATS", "INTEGERS", "SMALL", "array_dtype", "converted", "decoded", "encoded", "encoded_integer",
-    "encoded_power", "held", "held_as",
+    "encoded_power", "held", "held_as", "near_int32",
 ]  # fmt: skip

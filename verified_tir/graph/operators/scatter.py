@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from verified_tir import te
+from verified_tir.graph.element_types import near_int32
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import dims, extents, greatest, is_nan, least, same_type
 from verified_tir.graph.operators.registry import operator
@@ -44,11 +45,13 @@ def _put(
     return reducer(update, axis=axes, where=there, init=x[tuple(i)])
 
 
-def _place(indices: Tensor, at: Sequence[Expr], size: int) -> Expr:
-    """The index of a place among ``size``, a negative one counted from the end; one that there is not is nowhere."""
+def _is_place(indices: Tensor, at: Sequence[Expr], size: int, here: Expr) -> Expr:
+    """Whether an index says a place among ``size``, a negative one counted from the end; there may be no such place."""
     place = indices[tuple(at)]
-    wide = const(size, place.dtype)
-    return T.Select(place < const(0, place.dtype), place + wide, place)
+    if place.dtype.max_value < size:
+        place = T.cast(place, "int32")
+    place = T.Select(place < const(0, place.dtype), place + const(size, place.dtype), place)
+    return place.equal(T.cast(here, str(place.dtype)))
 
 
 @operator("scatter_elements")
@@ -67,7 +70,7 @@ def scatter_elements(x: Tensor, indices: Tensor, updates: Tensor, *, axis: int =
     def element(*i: Var) -> te.Reduce:
         at = (*i[:a], k, *i[a + 1 :])
         inside = [v < m for d, (v, m) in enumerate(zip(i, many, strict=True)) if d != a and m < size[d]]
-        here = _place(indices, at, size[a]).equal(T.cast(i[a], str(indices.dtype)))
+        here = _is_place(indices, at, size[a], i[a])
         return _put(x, updates, reduction, [k], T.And(*inside, here) if inside else here, updates[at], i)
 
     if 0 in many:
@@ -89,7 +92,7 @@ def scatter_nd(x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = 
     at = tuple(axes[: len(outer)])
 
     def element(*i: Var) -> te.Reduce:
-        here = [_place(indices, (*at, const(d)), size[d]).equal(T.cast(i[d], str(indices.dtype))) for d in range(deep)]
+        here = [_is_place(indices, (*at, const(d)), size[d], i[d]) for d in range(deep)]
         return _put(x, updates, reduction, axes, te.all(*here), updates[(*at, *i[deep:])], i)
 
     result: Tensor = te.compute(size, element, name="scatter_nd")
@@ -129,7 +132,7 @@ def one_hot(indices: Tensor, values: Tensor, *, depth: int, axis: int = -1) -> T
 
     def element(*i: Var) -> Expr:
         at = (*i[:a], *i[a + 1 :])
-        here = _place(indices, at, depth).equal(T.cast(i[a], str(indices.dtype)))
+        here = _is_place(indices, at, depth, i[a])
         return T.Select(here, values[const(1)], values[const(0)])
 
     result: Tensor = te.compute([*many[:a], depth, *many[a:]], element, name="one_hot")
@@ -189,7 +192,7 @@ def reverse_sequence(x: Tensor, lengths: Tensor, *, batch_axis: int, time_axis: 
     b, t = axis_of(batch_axis, len(size)), axis_of(time_axis, len(size))
 
     def element(*i: Var) -> Expr:
-        length = T.min(T.max(T.cast(lengths[i[b]], "int32"), const(0)), const(size[t]))
+        length = T.min(T.max(near_int32(lengths[i[b]]), const(0)), const(size[t]))
         place = T.Select(i[t] < length, length - const(1) - i[t], i[t])
         found: Expr = x[(*i[:t], T.min(T.max(place, const(0)), const(size[t] - 1)), *i[t + 1 :])]
         return found

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from verified_tir import te
+from verified_tir.graph.element_types import near_int32
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import TensorType
 from verified_tir.graph.operators.elementwise import broadcast_shape, dims, extents
@@ -343,7 +344,7 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
 
 def element_at(indices: Tensor, at: Sequence[Expr], size: Dim) -> Expr:
     """An index among ``size`` elements: one beyond the end means the last one, a negative one counts from the end."""
-    place = T.cast(indices[tuple(at)], "int32")
+    place = near_int32(indices[tuple(at)])
     return T.min(T.max(T.Select(place < 0, place + size, place), const(0)), const(size - 1))
 
 
