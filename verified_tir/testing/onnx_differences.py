@@ -243,6 +243,10 @@ DIFFERENCES: tuple[Difference, ...] = (
         "NaN", "0", "NaN, the quotient of 0 and 0",
     ),
     Difference(
+        "`SoftmaxCrossEntropyLoss` with NaN or infinities", ("SoftmaxCrossEntropyLoss",), "reference",
+        lambda o: nan(o) or infinite(o), "NaN", "passes them over in some cases", "NaN",
+    ),
+    Difference(
         "`Attention` with NaN or infinities", ("Attention",), "onnxruntime", lambda o: nan(o) or infinite(o),
         "zeros for a query whose weights are NaN", "NaN", "NaN; zeros where all is masked, as the specification says",
     ),
@@ -263,7 +267,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "a scale of 1/255", "a scale of 1", "a scale of 0, by the specification's formula",
     ),
     Difference(
-        "`MaxPool` of nothing but -∞", ("MaxPool",), "reference",
+        "`MaxPool`, `GlobalMaxPool` of nothing but -∞", ("MaxPool", "GlobalMaxPool"), "reference",
         lambda o: _only(o, o.onnxruntime, np.isneginf),
         "-∞", "the least finite number", "-∞",
     ),
