@@ -19,6 +19,7 @@ from verified_tir.testing.onnx_opinion import (
     hard_swish,
     infinite,
     nan,
+    power_by_floats,
     power_of_integers,
     product_of_integers,
     quantised,
@@ -179,6 +180,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         "`Pow` of signed integers by uint64", ("Pow",), "neither",
         lambda o: o.operand(0).dtype.kind == "i" and o.operand(1).dtype == np.uint64,
         "in float64", "not known there", "exact, modulo the type", power_of_integers,
+    ),
+    Difference(
+        "`Pow` of integers by floats", ("Pow",), "neither",
+        lambda o: o.operand(0).dtype.kind in "iu" and floating(o.operand(1)),
+        "any number if it is too large, or NaN", "any number if it is too large, or NaN",
+        "the nearest end of the type, 0 of NaN; the specification leaves it undefined", power_by_floats,
     ),
     Difference(
         "`Pow` of integers that is too large", ("Pow",), "reference",

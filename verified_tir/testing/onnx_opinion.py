@@ -91,6 +91,12 @@ def saturated(o: Opinion) -> Array:
     return _nearest(np.trunc(o.operand(0).astype(np.float64)), o.ours.dtype)
 
 
+def power_by_floats(o: Opinion) -> Array:
+    """Powers of integers in float64 as the integers towards zero that are nearest among those of the type."""
+    x, y = o.operand(0), o.operand(1)
+    return _nearest(np.trunc(np.power(x.astype(np.float64), y.astype(np.float64))), x.dtype)
+
+
 def _nearest(whole: Array, dtype: np.dtype[Any]) -> Array:
     info: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     low, high = int(info.min), int(info.max)
