@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import difflib
 import io
@@ -82,13 +83,16 @@ class Page:
         module.__file__ = str(self.path)
         sys.modules[module.__name__] = module
         linecache.cache[str(self.path)] = (1, None, self._code_lines(), str(self.path))
+        handlers = Handlers()
+        vars(module)[Handlers.NAME] = handlers
         try:
             for k, block in enumerate(self.blocks):
                 after = self.blocks[k + 1] if k + 1 < len(self.blocks) else None
                 if block.language != "python":
                     continue
                 printed = io.StringIO()
-                code = compile("\n" * (block.line - 1) + block.text, str(self.path), "exec", dont_inherit=True)
+                source = "\n" * (block.line - 1) + block.text
+                code = compile(handlers.watched(source), str(self.path), "exec", dont_inherit=True)
                 with contextlib.redirect_stdout(printed):
                     exec(code, vars(module))
                 if after is not None and after.language == "text" and after.follows:
@@ -96,6 +100,12 @@ class Page:
         finally:
             del sys.modules[module.__name__]
             linecache.cache.pop(str(self.path), None)
+        if handlers.unused:
+            found = [
+                f"{self.path.name}:{line}: nothing was refused: this except was never entered"
+                for line in handlers.unused
+            ]
+            pytest.fail("\n".join(found), pytrace=False)
         self._write()
 
     def _code_lines(self) -> list[str]:
@@ -147,6 +157,39 @@ class Page:
             lines[block.line - 1 : block.line - 1 + len(block.lines)] = text.splitlines()
         if self._new:
             self.path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+class Handlers:
+    """The ``except`` clauses of a page's code, and which of them were entered.
+
+    A page that shows a refusal is wrong when nothing is refused, also where it prints nothing.
+    """
+
+    NAME = "_entered_handlers"
+
+    def __init__(self) -> None:
+        self._lines: set[int] = set()
+        self._entered: set[int] = set()
+
+    def watched(self, source: str) -> ast.Module:
+        """The code with a call at the beginning of each ``except`` clause that notes its line."""
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ExceptHandler):
+                self._lines.add(node.lineno)
+                note = ast.parse(f"{self.NAME}.enter({node.lineno})").body[0]
+                for part in ast.walk(note):
+                    ast.copy_location(part, node)
+                node.body.insert(0, note)
+        return tree
+
+    def enter(self, line: int) -> None:
+        """Called by the code."""
+        self._entered.add(line)
+
+    @property
+    def unused(self) -> list[int]:
+        return sorted(self._lines - self._entered)
 
 
 def commands(block: Block) -> Iterator[tuple[str, str]]:

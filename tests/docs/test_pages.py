@@ -91,6 +91,30 @@ def test_an_exception_has_the_line_of_the_page(path: Path) -> None:
     assert str(caught.traceback[-1].path) == str(path)
 
 
+REFUSAL = """```python
+def halved(x):
+    try:
+        return 8 // x
+    except ZeroDivisionError:
+        return None
+
+
+assert halved({}) is {}
+```
+"""
+
+
+def test_a_refusal_that_does_not_happen_fails(path: Path) -> None:
+    path.write_text(REFUSAL.format(2, 4))
+    with pytest.raises(pytest.fail.Exception, match=r"page\.md:5: nothing was refused"):
+        Page(path).run_python()
+
+
+def test_a_refusal_may_happen_in_a_later_block(path: Path) -> None:
+    path.write_text(REFUSAL.format(2, 4) + "\n```python\nassert halved(0) is None\n```\n")
+    Page(path).run_python()
+
+
 def test_a_block_without_end_fails() -> None:
     with pytest.raises(AssertionError, match="line 3 has no end"):
         blocks("# Page\n\n```python\nx = 1\n")

@@ -305,3 +305,19 @@ def test_the_module_runs_as_the_program_does() -> None:
     module = parse(script(s.module))
     outcome = run(module["main"], {"A": a, "C": np.zeros(1, np.int32)}, module=module)
     assert outcome.arrays["C"][0] == a.sum()
+
+
+def test_a_later_step_may_bring_in_what_cannot_be_passed() -> None:
+    s = Schedule("""
+@T.prim_func
+def main(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in range(16):
+        with T.block("b"):
+            with T.block("c"):
+                B[i] = A[i] * 2
+""")
+    s.outline("c", "part")
+    assert [name for name, _ in s.module.functions] == ["main", "part"]
+    s.bind_expr("b", "A[i] * 2", "x")
+    with pytest.raises(NotApplicable, match="x is computed from memory and cannot be passed to part"):
+        _ = s.module

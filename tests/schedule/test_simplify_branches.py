@@ -143,3 +143,37 @@ if B[0, 0] > 4:
     s = accepted(text(FOUR, program), simplify)
     assert body(s).count("if ") == 1
     assert "A[0, 0] = 1\nB[0, 0]" in body(s)
+
+
+CHOICES = """
+for i in range(4):
+    A[i] = {}
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        ("T.if_then_else(T.bool(True), B[i], T.Cast('{0}', 7))", "B[i]"),
+        ("T.Select(T.bool(False), B[i], B[i + i - i])", "B[i]"),
+        ("B[i] + T.if_then_else(i < 4, T.Select(i >= 4, B[0], B[1]), B[2])", "B[i] + B[1]"),
+        ("T.if_then_else(i < 4, B[i], T.undef('{0}'))", "B[i]"),
+        ("B[i] * T.if_then_else(i < 4, T.if_then_else(i < 3, B[i], B[0]), B[2])", "B[i] * T.if_then_else(i < 3, B[i], B[0])"),
+    ],
+)  # fmt: skip
+def test_choices_that_are_decided(dtype: str, value: str, left: str) -> None:
+    program = text(buffers(A=f"4 {dtype}", B=f"4 {dtype}"), CHOICES.format(value.format(dtype)))
+    s = accepted(program, lambda s: s.simplify())
+    assert body(s) == f"for i in range(4):\n    A[i] = {left}"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+@pytest.mark.parametrize("value", ["T.if_then_else(i < 3, B[i], B[0])", "T.if_then_else(i < 4, T.undef('{0}'), B[i])"])
+def test_choices_that_stay(dtype: str, value: str) -> None:
+    """One that is not decided; undef, which is a comparison or none depending on where it stands in an assumption."""
+    s = Schedule(text(buffers(A=f"4 {dtype}", B=f"4 {dtype}"), CHOICES.format(value.format(dtype))))
+    before = s.func
+    s.simplify()
+    assert body(s).count("T.if_then_else(") == 1 and "B[i]" in body(s)
+    assert (s.func is before) == ("i < 3" in value)

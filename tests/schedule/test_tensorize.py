@@ -9,7 +9,6 @@ from tests.schedule.schedule_support import accepted, agree
 from verified_tir import NotApplicable, Refuted, Schedule, ScheduleError, build
 from verified_tir.certificate.replay import made_again
 from verified_tir.ir.expr import Var
-from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.intrinsics import TensorIntrin
@@ -267,8 +266,28 @@ def test_an_opaque_implementation_is_an_axiom_of_the_theorem() -> None:
 
 
 def test_an_implementation_that_can_be_proved_is_not_believed() -> None:
-    with pytest.raises(IRError, match="is to be proved: give the steps that lead to it"):
+    with pytest.raises(NotApplicable, match="is to be proved: give the steps that lead to it"):
         TensorIntrin.of("mma", DESCRIPTION, DESCRIPTION.replace("A[vi, vk] * B[vk, vj]", "A[vi, vk]"))
+
+
+def test_steps_that_cannot_be_noted_make_no_intrinsic() -> None:
+    function = """
+@T.prim_func
+def double(X: T.Buffer((4,), "float32")):
+    for k in range(4):
+        X[k] = X[k] * 2.0
+"""
+    site = function.replace("def double", "def main")
+    for factors, problem in ([4], ""), (range(4, 5), "an argument of type range has no text"):
+        part = Schedule(function)
+        part.split("k", factors)
+        s = Schedule(site)
+        if not problem:
+            s.tensorize("k", part)
+            continue
+        with pytest.raises(NotApplicable, match=f"the step cannot be made again: {problem}"):
+            s.tensorize("k", part)
+        assert len(s.steps) == 1
 
 
 # -- names and notes ---------------------------------------------------------------------------------------------------

@@ -74,8 +74,15 @@ def test_a_symbol_must_fit_its_type() -> None:
     assert run(func, {"A": np.zeros(127, np.int8)})
     with pytest.raises(ArgumentError, match="b would be 128"):
         run(func, {"A": np.zeros(128, np.int8)})
-    with pytest.raises(ArgumentError, match="too much"):
-        run(function([Buffer.declare("A", (n, 0), "int8")], SKIP), {"A": np.zeros((2**31 - 2**16 + 1, 0), np.int8)})
+
+
+@pytest.mark.parametrize("symbol, most", [(n, 2**31 - 2**16), (Var.fresh("w", INT64), 2**63 - 2**32)])
+def test_extents_leave_room_for_index_arithmetic(symbol: Var, most: int) -> None:
+    """Also those of arrays without elements: the proofs assume it, and compiled code checks it."""
+    func = function([symbol, Buffer.declare("A", (symbol, 0), "int8")], SKIP)
+    assert run(func, {symbol.name: most, "A": np.zeros((most, 0), np.int8)})
+    with pytest.raises(ArgumentError, match=f"an extent of A is {most + 1}, too much: the most is {most}"):
+        run(func, {symbol.name: most + 1, "A": np.zeros((most + 1, 0), np.int8)})
 
 
 # --------------------------------------------------------------------------------------------------------- scalars

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func, script
 from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.theorem import Refines, reflexive
+from verified_tir.schedule.errors import NotApplicable
 from verified_tir.schedule.session import Session
 
 if TYPE_CHECKING:
@@ -53,16 +53,18 @@ class TensorIntrin:
         :param desc: what it does.  ``T.assume`` in front of the rest, and strides that a parameter declares, are what
             it needs; that is proved wherever it is used.
         :param impl: a function that makes an opaque call; or steps, a function of a schedule of ``desc``.
-        :raises IRError: for an implementation that makes no opaque call: what can be proved is not assumed.
-        :raises ScheduleError: if the description has no meaning, or a step is refused.
+        :raises ScheduleError: if the description has no meaning, or a step is refused; for an implementation without
+            an opaque call, since what can be proved is not assumed.
         """
         described = _func(desc)
         if impl is None or isinstance(impl, (PrimFunc, str)):
             made = None if impl is None else _func(impl)
             if made is not None and not opaque_calls(made.body):
-                raise IRError(
-                    f"{made.name} is no opaque call, so that it does what {described.name} does is to be proved: give "
-                    "the steps that lead to it, a function of a Schedule"
+                raise NotApplicable(
+                    f"intrinsic {name}",
+                    f"{made.name} makes no opaque call, so that it does what {described.name} does is to be proved: "
+                    "give the steps that lead to it, a function of a Schedule",
+                    made,
                 )
             return TensorIntrin(name, described, made)
         from verified_tir.schedule.schedule import Schedule
@@ -104,7 +106,7 @@ class TensorIntrin:
     def of_schedule(schedule: Any) -> TensorIntrin:
         """What a schedule made of a function: its program as written, and the steps.
 
-        :raises IRError: if a step cannot be noted.
+        :raises ScheduleError: if a step cannot be noted.
         """
         program: PrimFunc = schedule.steps[0].before
         return TensorIntrin(program.name, program, None, noted(schedule))
@@ -133,13 +135,14 @@ def _func(given: PrimFunc | IRModule | str) -> PrimFunc:
 def noted(schedule: Schedule) -> Steps:
     """The steps of a schedule as JSON values.
 
-    :raises IRError: if one of them cannot be noted.
+    :raises ScheduleError: if one of them cannot be noted.
     """
     found: list[Mapping[str, Any]] = []
     for record in schedule.steps[1:]:
         call: Call | None = record.call
         if call is None or call.problem:
-            raise IRError(f"the step {record} cannot be made again: {call.problem if call else 'it was not noted'}")
+            problem = call.problem if call else "it was not noted"
+            raise NotApplicable(str(record), f"the step cannot be made again: {problem}", record.before)
         found.append({"primitive": call.primitive, "arguments": call.arguments, "named": call.named})
     return tuple(found)
 

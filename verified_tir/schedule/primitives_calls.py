@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from verified_tir.ir.func import IRModule
+from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
+from verified_tir.schedule.errors import NotApplicable
 from verified_tir.schedule.functions import outlined
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.primitives import Primitives
@@ -40,8 +42,14 @@ class CallPrimitives(Primitives):
 
     @property
     def module(self) -> IRModule:
-        """The program as a module: each block that is a function's body (see :meth:`outline`) is called."""
-        return outlined(self._session.func)
+        """The program as a module: each block that is a function's body (see :meth:`outline`) is called.
+
+        :raises ScheduleError: if a later step brought into such a block what cannot be passed.
+        """
+        try:
+            return outlined(self._session.func)
+        except IRError as problem:
+            raise NotApplicable("module", str(problem), self._session.func) from problem
 
     @recorded
     def blockize(self, loop: Handle, preserve_unit_iters: bool = True, *, name: str = "") -> str:

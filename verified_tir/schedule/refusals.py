@@ -39,7 +39,8 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
     assert isinstance(verdict, v.Refuted)
     names = called(obligation, shown, refusal.would_be)
     model = verdict.model.values
-    values = {names[name]: model[name] for name in sorted(model) if name in names}
+    named = {names[name]: model[name] for name in sorted(model) if name in names}
+    values = dict(sorted(named.items()))  # the solver's names end in numbers that count whatever was made before
     return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
                    run=replay_later(programs, values), programs=programs)  # fmt: skip
 

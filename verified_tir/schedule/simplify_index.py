@@ -87,7 +87,10 @@ class Simplifier:
         def visit(child: Node) -> Node:
             return self.expr(child) if isinstance(child, Expr) and not isinstance(child, Var) else child
 
-        return map_children(expr, visit)
+        new = map_children(expr, visit)
+        if isinstance(new, (Select, IfThenElse)):  # of data
+            return choose(type(new), new.condition, new.true_value, new.false_value)
+        return new
 
     # ------------------------------------------------------------------ integers
 

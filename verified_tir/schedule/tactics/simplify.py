@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Undef, Var
+from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import sub_statements, walk
@@ -117,12 +117,16 @@ def _shorter(e: Expr, simplifier: Simplifier) -> Expr:
 
 
 def _simpler(e: Expr, where: ExprPath, simplifier: Simplifier, values: Values) -> Iterator[tuple[ExprPath, Expr]]:
-    """Proposals for the largest parts that are index arithmetic or conditions, and for loads of known values."""
+    """Proposals for the largest parts that are index arithmetic or conditions, for choices that are decided, and for
+    loads of known values."""
     if isinstance(e, Load):
         value = next((v for load, v in values if load is e), None)
         if value is not None:
             yield where, value
             return
+    elif (arm := _chosen(e, simplifier)) is not None and not _mentions_undef(arm):
+        yield where, _shorter(arm, simplifier)
+        return
     elif (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm)) and not _mentions_undef(e):
         new = _shorter(e, simplifier)
         if new is not e:
@@ -130,6 +134,17 @@ def _simpler(e: Expr, where: ExprPath, simplifier: Simplifier, values: Values) -
             return
     for k, sub in enumerate(expressions(e)):
         yield from _simpler(sub, (*where, k), simplifier, values)
+
+
+def _chosen(e: Expr, simplifier: Simplifier) -> Expr | None:
+    """The arm of a choice whose condition is decided."""
+    if not isinstance(e, (Select, IfThenElse)):
+        return None
+    match simplifier.expr(e.condition):
+        case IntImm(value=value):
+            return e.true_value if value else e.false_value
+        case _:
+            return None
 
 
 def _mentions_undef(e: Expr) -> bool:

@@ -16,7 +16,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.errors import ArgumentError
-from verified_tir.semantics.interpreter.extents import LARGEST_EXTENT
+from verified_tir.semantics.interpreter.extents import LARGEST_COUNT, largest_extent
 from verified_tir.semantics.interpreter.frame import Run
 from verified_tir.semantics.interpreter.outcome import Array, Mask
 from verified_tir.semantics.memory import DEFINED_BYTE, UNDEF_BYTE, Extents, View, nan_byte, row_major
@@ -64,10 +64,10 @@ def array_extents(buffer: Buffer, value: object) -> Extents:
         raise ArgumentError(f"an element of {buffer.name} has {dtype.lanes} lanes, the array {value.shape[-1]}")
     shape = value.shape[:rank]
     for extent, given in zip(buffer.shape, shape, strict=True):
-        if extent.dtype.bits == 32 and given > LARGEST_EXTENT:  # of an array without elements, too
-            raise ArgumentError(f"an extent of {buffer.name} is {given}, too much: the most is {LARGEST_EXTENT}")
-    if math.prod(shape) > LARGEST_EXTENT:
-        raise ArgumentError(f"{buffer.name} has {math.prod(shape)} elements; the most is {LARGEST_EXTENT}")
+        if given > (most := largest_extent(extent.dtype)):  # of an array without elements, too
+            raise ArgumentError(f"an extent of {buffer.name} is {given}, too much: the most is {most}")
+    if math.prod(shape) > LARGEST_COUNT:
+        raise ArgumentError(f"{buffer.name} has {math.prod(shape)} elements; the most is {LARGEST_COUNT}")
     return Extents(shape, tuple(step // dtype.nbytes for step in value.strides[:rank]))
 
 

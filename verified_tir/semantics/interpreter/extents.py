@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.visit import walk
 from verified_tir.semantics.errors import ArgumentError
@@ -16,8 +17,18 @@ from verified_tir.semantics.interpreter.frame import Frame
 from verified_tir.semantics.memory import Extents
 from verified_tir.semantics.values import fits
 
-LARGEST_EXTENT = (1 << 31) - (1 << 16)
-"""The most that an int32 extent or element count may be, so that index arithmetic near it does not overflow."""
+LARGEST_COUNT = (1 << 31) - (1 << 16)
+"""The most elements that an array may have."""
+
+_LARGEST_EXTENT = {32: LARGEST_COUNT, 64: (1 << 63) - (1 << 32)}
+
+
+def largest_extent(dtype: DType) -> int:
+    """The most that an extent of this type may be, so that index arithmetic near it does not overflow.
+
+    Compiled code checks the same; the axiom is the kernel's (``kernel.begin``).
+    """
+    return _LARGEST_EXTENT.get(dtype.bits, LARGEST_COUNT)
 
 
 def symbols_of(buffer: Buffer) -> tuple[Var, ...]:
@@ -31,7 +42,7 @@ def bind_symbol(frame: Frame, var: Var, value: int) -> None:
 
     :raises ArgumentError: if its type does not hold the value.
     """
-    if not fits(var.dtype, value) or (var.dtype.bits == 32 and value > LARGEST_EXTENT):
+    if not fits(var.dtype, value) or value > largest_extent(var.dtype):
         raise ArgumentError(f"{var.name} would be {value}, which is too much for an extent of type {var.dtype}")
     frame.values[var] = value
 
