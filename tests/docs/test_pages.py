@@ -99,7 +99,7 @@ def halved(x):
         return None
 
 
-assert halved({}) is {}
+assert halved({}) == {}
 ```
 """
 

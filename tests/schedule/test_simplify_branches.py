@@ -159,7 +159,7 @@ for i in range(4):
         ("T.Select(T.bool(False), B[i], B[i + i - i])", "B[i]"),
         ("B[i] + T.if_then_else(i < 4, T.Select(i >= 4, B[0], B[1]), B[2])", "B[i] + B[1]"),
         ("T.if_then_else(i < 4, B[i], T.undef('{0}'))", "B[i]"),
-        ("B[i] * T.if_then_else(i < 4, T.if_then_else(i < 3, B[i], B[0]), B[2])", "B[i] * T.if_then_else(i < 3, B[i], B[0])"),
+        ("T.if_then_else(i < 4, T.if_then_else(i < 3, B[i], B[0]), B[2])", "T.if_then_else(i < 3, B[i], B[0])"),
     ],
 )  # fmt: skip
 def test_choices_that_are_decided(dtype: str, value: str, left: str) -> None:
