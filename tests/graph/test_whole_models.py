@@ -45,17 +45,19 @@ def written(name: str, large: bool = False) -> tuple[Any, tuple[str, ...]]:
     return model, tuple(f"{operand}={operand}.npy" for operand in given)
 
 
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("name", NAMES)
+def some(*stay: str) -> list[Any]:
+    """All models, of which these stay in ``make test``."""
+    return [pytest.param(name, marks=() if name in stay else pytest.mark.nightly) for name in NAMES]
+
+
+@pytest.mark.parametrize("name", some("encoder_integers", "stem_open"))
 def test_results_are_those_of_onnxruntime_and_of_the_interpreter(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, given = written(name)
     compared = ("onnxruntime", "interpreter")
     assert run(Options(Path("m.onnx"), inputs=given, compare=compared)) == 0, capsys.readouterr()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n == "network_open" else pytest.mark.nightly) for n in NAMES]
-)
+@pytest.mark.parametrize("name", some("stem_open"))
 def test_plans_are_certified_and_checked(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, given = written(name)
     asked = (layout(name),)

@@ -22,6 +22,7 @@ FLOATS: dict[str, Callable[[bool], Any]] = {
     "llama": lambda large: transformer.llama(transformer.LARGE if large else transformer.SMALL, 2 if large else 1),
     "network": lambda large: _network(large, 2),
     "network_open": lambda large: _network(large, "batch"),
+    "stem_open": lambda large: network("batch", channels=32 if large else 8, size=64 if large else 4, stages=0),
 }
 QUANTISED: dict[str, tuple[str, Kind]] = {
     f"{name}_{kind}": (name, kind)
@@ -43,4 +44,4 @@ def made(name: str, large: bool = False) -> Any:
 def layout(name: str, large: bool = False) -> str:
     """What ``vtir plan --layout`` may be asked for."""
     tile = 16 if large else 8
-    return f"conv2d=NCHW{tile}c" if name.startswith("network") else f"matmul=KM{tile}k"
+    return f"conv2d=NCHW{tile}c" if name.startswith(("network", "stem")) else f"matmul=KM{tile}k"
