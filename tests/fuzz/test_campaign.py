@@ -28,7 +28,7 @@ def options(folder: Path, *names: str, examples: int | None = 12, seed: int | No
     return Options(
         tuple(f"tests.fuzz.toys:{name}" for name in names), None, examples, seed=seed,
         findings=folder / "findings", regressions=folder / "regressions", state=folder / "state",
-        limit=2.0, shrinking=3.0,
+        limit=1.0, shrinking=3.0,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
+from tests.nightly import few
 from verified_tir import Refines, Refuted, Schedule, ScheduleError, parse_func, script
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.stmt import Assume
@@ -12,7 +13,7 @@ from verified_tir.ir.wellformed import problem
 from verified_tir.lower.passes import Pass, PassRecord, Pipeline
 from verified_tir.schedule.replay import Programs, replay
 
-WORK = 800
+WORK = few(250, 800)
 """Stores and iterations for the comparison of one program before and after it was lowered."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from tests.nightly import few
 from tests.schedule.schedule_programs import PROGRAMS
 from verified_tir import NotApplicable, Refuted, Schedule, ScheduleError, parse_func
 from verified_tir.ir.equal import structural_equal
@@ -13,7 +14,7 @@ from verified_tir.schedule.replay import Programs, Replay, replay
 Steps = Callable[[Schedule], object]
 E = TypeVar("E", bound=ScheduleError)
 
-WORK = 800
+WORK = few(250, 800)
 """Stores and iterations for the comparison of one program before and after its schedule."""
 
 
@@ -50,7 +51,8 @@ def _refusal(program: str, steps: Steps, kind: type[E]) -> E:
         assert refusal.step in str(refusal)
         records = s.steps
         assert s.func is records[-1].after
-        agree(s)
+        if len(records) > 1:
+            agree(s)
         return refusal
     raise AssertionError(f"accepted:\n{s.script()}")
 
