@@ -16,16 +16,16 @@ def measured(*options: str) -> str:
 
 
 def test_the_share_is_that_of_the_counts() -> None:
-    found: dict[str, Any] = json.loads(measured("--count", "12", "--seed", "5", "--json"))
+    found: dict[str, Any] = json.loads(measured("--count", "5", "--seed", "5", "--json"))
     kinds = [kind for counts in found["counts"].values() for kind, times in counts.items() for _ in range(times)]
     confirmed, unconfirmed = kinds.count("confirmed"), kinds.count("unconfirmed")
-    assert kinds.count("accepted") >= 12 and confirmed >= 2
+    assert kinds.count("accepted") >= 5 and confirmed >= 1
     assert found["share"] == confirmed / (confirmed + unconfirmed)
     assert sum(found["reasons"].values()) == unconfirmed
-    assert sum(found["counts"]["(the program itself)"].values()) == 12
+    assert sum(found["counts"]["(the program itself)"].values()) == 5
 
 
 def test_one_primitive_may_be_asked_for() -> None:
-    table = measured("--count", "6", "--seed", "5", "--only", "parallel", "--list")
+    table = measured("--count", "2", "--seed", "5", "--only", "parallel", "--list")
     names = [line.split("  ")[0] for line in table.split("\n\n")[0].splitlines()]
     assert names == ["primitive", "(the program itself)", "parallel", "all"]

@@ -20,6 +20,7 @@ import pytest
 import z3
 
 import verified_tir.kernel.rules as rules
+from tests.nightly import sample
 from verified_tir import Schedule
 from verified_tir.certificate.check import check
 from verified_tir.certificate.regenerate import regenerate
@@ -88,7 +89,7 @@ SOLVERS = {"z3": ask_z3} | ({"cvc5": ask_cvc5} if importlib.util.find_spec("cvc5
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solver_agrees(solver: str) -> None:
     """Every solver decides every file, and as the name of the file says."""
-    answers = {file: SOLVERS[solver](file) for file in FILES}
+    answers = {file: SOLVERS[solver](file) for file in sample(FILES, len(FILES) // 2, solver)}
     assert not {short(file): a for file, a in answers.items() if a != expected(file)}
 
 
@@ -121,7 +122,7 @@ def two_processes() -> Iterator[Executor]:
 NAMES = sorted(str(p.relative_to(CERTIFICATES).with_suffix("")) for p in CERTIFICATES.glob("*/**/*.json"))
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_certificate_is_proved_by_every_solver(name: str) -> None:
     done = check(CERTIFICATES, INSTALLED, only=name)
@@ -190,7 +191,7 @@ def test_certificates_are_those_of_the_examples(written: Written, tmp_path: Path
     assert [name for name in now if then[name] != now[name]] == [], "certificates have changed: run make proofs"
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_certificate_can_be_regenerated(name: str) -> None:
     found = regenerate(CERTIFICATES, only=name)

@@ -53,7 +53,12 @@ def python(code: str) -> str:
 
 @pytest.mark.parametrize(
     "first",
-    ["", "import verified_tir.schedule.errors", "from verified_tir.script import tir", "import verified_tir.script"],
+    [
+        "",
+        "import verified_tir.schedule.errors",
+        pytest.param("from verified_tir.script import tir", marks=pytest.mark.nightly),
+        pytest.param("import verified_tir.script", marks=pytest.mark.nightly),
+    ],
 )
 def test_functions_are_not_hidden_by_subpackages_of_their_name(first: str) -> None:
     code = "from verified_tir import Schedule, schedule, script\nprint(type(schedule).__name__, type(script).__name__)"

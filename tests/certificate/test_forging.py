@@ -150,6 +150,7 @@ FORGED: dict[str, tuple[Change, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("how", FORGED)
 def test_a_forger_is_found(folder: Path, how: str) -> None:
     """All hashes are right, each question that is there has its answer: what is computed again is something else."""

@@ -103,7 +103,7 @@ def test_certificates_of_a_plan_that_is_written_again_go(written: Any, tmp_path:
     assert check(tmp_path).exit_code == 0
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("change", "where"),
     [

@@ -164,7 +164,10 @@ def test_documents_that_do_not_meet_are_found(fused: Documents, lifted: Document
 
 @pytest.mark.parametrize(
     ("graph", "options"),
-    [(fusing, {"layouts": ("conv2d=NCHW4c",), "fuse": True}), (lifting, {"layouts": (), "hoist": True})],
+    [
+        pytest.param(fusing, {"layouts": ("conv2d=NCHW4c",), "fuse": True}, marks=pytest.mark.nightly),
+        (lifting, {"layouts": (), "hoist": True}),
+    ],
 )
 def test_by_commands(
     graph: Callable[[], Graph], options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -27,6 +27,7 @@ from tests.certificate.stores import (
     store,
     tidy,
 )  # fmt: skip
+from tests.nightly import few
 from verified_tir.certificate.canonical import write
 from verified_tir.certificate.check import check
 from verified_tir.certificate.integrity import Finding
@@ -251,7 +252,7 @@ def test_nobody_waits_for_a_pipe(folder: Path) -> None:
         checked(folder)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=few(25, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_byte_of_any_file_can_be_changed(folder: Path, data: st.DataObject) -> None:
     files = sorted(p for p in folder.rglob("*") if p.is_file())

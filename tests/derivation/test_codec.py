@@ -7,9 +7,10 @@ import math
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import few
 from verified_tir.derivation import notation
 from verified_tir.derivation.classes import records
 from verified_tir.derivation.codec import BadText, Quoted, Reader, Scope, Writer, read_program, write_program
@@ -39,6 +40,7 @@ atoms = st.one_of(
 values = st.recursive(atoms, lambda inner: st.lists(inner).map(tuple))
 
 
+@settings(max_examples=few(30, 100))
 @given(values)
 def test_plain_values(value: object) -> None:
     text = Writer().write(value)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.nets.test_forgery import FUNC, OTHER
 from tests.nets.values import ALL_RULES, Drawer
+from tests.nightly import few
 from verified_tir.derivation.classes import records
 from verified_tir.derivation.codec import BadText, Quoted, Reader, Scope, read_program, write_program
 from verified_tir.derivation.theorems import NotDerived, as_data, derive, write_rule
@@ -82,7 +83,7 @@ def steps_of(func: PrimFunc, chain: tuple[object, ...]) -> Iterator[tuple[PrimFu
         theorem = made
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=few(40, 100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rule_cases())
 def test_rules_at_random(case: RuleCase) -> None:
     for chain in case.chains[:2]:
@@ -103,7 +104,7 @@ def of_families(count: int) -> Iterator[tuple[PrimFunc, Rule]]:
 
 
 def test_rules_of_each_family() -> None:
-    for func, rule in of_families(3):
+    for func, rule in of_families(few(1, 3)):
         assert_reads_back(rule, func)
 
 
@@ -112,7 +113,7 @@ def test_rules_with_fields_of_all_sorts(kind: type) -> None:
     """Most fit nowhere: what the kernel says of a rule is the same of the one that was read."""
     drawer = Drawer(FUNC, OTHER, [reflexive(FUNC), reflexive(OTHER)], random.Random(kind.__name__))
     read = 0
-    for _ in range(30):
+    for _ in range(few(12, 30)):
         try:
             rule = exact_rule(drawer.rule(kind))
             text = write_rule(rule, Scope.of(FUNC))
@@ -121,7 +122,7 @@ def test_rules_with_fields_of_all_sorts(kind: type) -> None:
         assert_reads_back(rule, FUNC)
         assert text == write_rule(rule, Scope.of(FUNC))
         read += 1
-    assert read >= 10
+    assert read >= few(3, 10)
 
 
 def test_a_theorem_reads_back_as_the_rules_that_led_to_it() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.drawing import search_until
 from tests.kernel.programs import PROVER, program, why
+from tests.nightly import few
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
@@ -241,7 +242,13 @@ def test_programs_that_are_accepted_have_a_meaning(monkeypatch: pytest.MonkeyPat
     def verified(func: PrimFunc) -> bool:
         return isinstance(verify_program(func, Prover(solver)), tuple)
 
-    @settings(max_examples=150, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=few(60, 150),
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(branching_programs())
     def search(func: PrimFunc) -> None:
         if not verified(func):
@@ -260,6 +267,6 @@ def test_programs_that_are_accepted_have_a_meaning(monkeypatch: pytest.MonkeyPat
             patch.setattr(searched, "throughout", lambda *_: False)
             return sum(not verified(func) for func in accepted)
 
-    search_until(lambda: len(accepted) >= 40 and only_so() >= 5, search)
-    assert len(accepted) >= 40
-    assert only_so() >= 5, "few of these programs need to know of whole blocks"
+    search_until(lambda: len(accepted) >= few(20, 40) and only_so() >= few(2, 5), search)
+    assert len(accepted) >= few(20, 40)
+    assert only_so() >= few(2, 5), "few of these programs need to know of whole blocks"

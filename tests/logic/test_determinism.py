@@ -134,8 +134,9 @@ def test_the_queries_of_the_examples_in_any_order(
     asked_by_examples: list[Script], answered: dict[str, tuple[object, ...]]
 ) -> None:
     assert {kind for kind, *_ in answered.values()} == {"proved", "refuted"}
+    asked = sample(asked_by_examples, len(asked_by_examples) // 2, 1)
     for seed in range(1, 1 + few(1, 2)):
-        assert answers(Solver(), shuffled(asked_by_examples, seed)) == answered
+        assert answers(Solver(), shuffled(asked, seed)) == {script.text: answered[script.text] for script in asked}
 
 
 @pytest.mark.sample(1)
@@ -165,7 +166,7 @@ def test_the_shared_context_proves_nothing_that_a_fresh_one_would_not(
 def test_a_refusal_reads_the_same_whatever_ran_before() -> None:
     every = [m for m in examples() if m.name != "parallel_over_the_reduction"]  # its replay takes long
     refused = [m for m in every if m.expect != "proved"]
-    made = refused + sample([m for m in every if m.expect == "proved"], 10, 1)
+    made = refused + sample([m for m in every if m.expect == "proved"], 5, 1)
     alone = {m.name: refusal(m) for m in made}
     assert sum(map(bool, alone.values())) >= 3
     again = {m.name: refusal(m) for m in reversed(made)}

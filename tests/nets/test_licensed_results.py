@@ -14,13 +14,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tests.nightly import WHOLE
+from tests.nightly import few
 from verified_tir import Schedule, ScheduleError
 from verified_tir.semantics.interpreter import Outcome, run
 
 F32 = np.float32
 NASTY = [F32(v) for v in (1e30, -1e30, 3e38, -0.0, 0.0, np.inf, -np.inf, np.nan, 1e-45, 1e-30, 1.0, -1.0, 2.5)]
-CASES = 4000 if WHOLE else 40
+PARTS = few(2, 4)
+CASES = few(20, 4000)
 BLOCKS = """
 @T.prim_func
 def f(A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32"), C: T.Buffer((2,), "float32"),
@@ -143,10 +144,10 @@ def drawn(seed: int) -> tuple[Schedule, str, float, bool, list[str]]:
     return s, op, first, guarded, said
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", range(PARTS))
 def test_the_result_is_that_of_one_tree(part: int) -> None:
     licensed = 0
-    for seed in range(part, CASES, 4):
+    for seed in range(part, CASES, PARTS):
         s, op, first, guarded, said = drawn(seed)
         licensed += bool(s.theorem.reassociated)
         rng = random.Random(seed)
@@ -160,4 +161,4 @@ def test_the_result_is_that_of_one_tree(part: int) -> None:
             assert consistent(out, guarded), why
             allowed = results(op, [F32(first), *a])
             assert bits(out.arrays["B"][0]) in allowed, why
-    assert licensed >= CASES // 40, "hardly any licence was used"
+    assert licensed >= max(1, CASES // 40), "hardly any licence was used"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.nightly import few
 from verified_tir.ir.dtype import INT32, INT64, DType
 from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.sugar import const
@@ -41,7 +42,7 @@ NEGATIVE: dict[str, Callable[[Expr], Expr]] = {
 def test_no_index_is_called_negative_that_is_none(text: str, dtype: DType) -> None:
     n, i = Var.fresh("n", DType.parse(dtype)), Var.fresh("i", DType.parse(dtype))
     output = NEVER_NEGATIVE[text](i)
-    for extent in (n, n * 2, n + 1):
+    for extent in (n + 1, n * 2, n)[: few(1, 3)]:
         assert not isinstance(holds(Box((i,), (extent,)), output >= 0), Refuted)
         with pytest.raises(UnknownBounds):
             IndexMap((i,), (output,)).padded_shape([extent])

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.nightly import sample
 from tests.schedule.schedule_support import accepted, agree, not_applicable, refused
 from verified_tir import NotApplicable, Refuted, Schedule, ScheduleError
 from verified_tir.ir.expr import IntImm, Load
@@ -210,7 +211,7 @@ SEVEN = THREE.replace("14", "7")
 @pytest.mark.parametrize("buffer", ["A", "B", "t"])
 def test_different_padding_of_one_buffer(buffer: str) -> None:
     """Each element follows the transformation that introduced it (RFC 77, "Multiple Buffer Semantics")."""
-    for first, second in product(FIRST, SECOND):
+    for first, second in sample(list(product(FIRST, SECOND)), 4, buffer):
         s = Schedule(SEVEN)
         s.transform_layout(buffer, IN_FOURS, pad_value=FIRST[first])
         s.transform_layout(buffer, lambda a, b: [a, b // 3, b % 3], pad_value=SECOND[second])

@@ -18,7 +18,7 @@ from verified_tir import Refuted, Schedule, ScheduleError
 
 
 @settings(
-    max_examples=few(10, 40),
+    max_examples=few(5, 40),
     deadline=None,
     database=None,
     derandomize=True,

@@ -56,7 +56,10 @@ def test_arithmetic_of_other_floats(dtype: str) -> None:
     check(program(parameters, "for i in range(2):\n    B[i] = A[i] + B[i] * A[i]"))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype",
+    [pytest.param("float16", marks=pytest.mark.nightly), "float32", pytest.param("float64", marks=pytest.mark.nightly)],
+)
 def test_both_names_of_rounding_are_one_word_of_llvm(dtype: str) -> None:
     parameters = f'A: T.Buffer((2,), "{dtype}"), B: T.Buffer((2,), "{dtype}")'
     func = program(parameters, "for i in range(2):\n    A[i] = T.nearbyint(A[i])\n    B[i] = T.round(B[i])")
