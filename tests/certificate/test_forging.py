@@ -221,6 +221,7 @@ MALFORMED: dict[str, tuple[str, str]] = {
 }
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("how", MALFORMED)
 def test_what_is_no_rule_ends_in_a_finding(folder: Path, how: str) -> None:
     text, problem = MALFORMED[how]
@@ -243,6 +244,7 @@ def in_program(old: str, new: str) -> Callable[[Content], None]:
     return how
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

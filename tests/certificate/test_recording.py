@@ -332,7 +332,7 @@ def replay(s: Schedule) -> Schedule:
     return again
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("program", "steps"), SCHEDULES)
 def test_a_replayed_schedule_is_the_same(program: str, steps: Callable[[Schedule], object]) -> None:
     s = Schedule(program)

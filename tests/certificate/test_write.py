@@ -324,6 +324,7 @@ ODD: dict[str, tuple[str, Callable[[Schedule], object]]] = {
 }
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", ODD)
 def test_odd_programs(name: str, tmp_path: Path) -> None:
     text, steps = ODD[name]

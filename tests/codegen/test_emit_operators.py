@@ -240,7 +240,7 @@ def test_bools(op: Any) -> None:
     agree([BOOL, BOOL], BOOL, rows, want, lambda a, b: Binary(op, a, b))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_transcendental_calls(dtype: DType) -> None:
     """The interpreter evaluates the definition, machine code is compiled from it; every exponent, every special."""

@@ -55,7 +55,7 @@ PLANTED: dict[str, tuple[int, Any, str, Any, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_fault_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, where, attribute, fault, kind = PLANTED[name]

@@ -45,6 +45,7 @@ def test_programs_that_are_undefined_where_they_overflow() -> None:
         assert not same or one.arrays["B"][0] == two.arrays["B"][0]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "body",
     [

@@ -102,6 +102,7 @@ def copied(honest: Path, where: Path, k: int) -> Path:
     return where / str(k)
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("kind", TAMPERINGS)
 def test_tampering_is_noticed(kind: str, honest: Path, tmp_path: Path) -> None:
     done = [assert_noticed(copied(honest, tmp_path, k), kind, (k, 3 * k + 1), 1000) for k in range(3)]
@@ -129,6 +130,7 @@ CERTIFICATES = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CERTIFICATES)
 def test_a_planted_fault_of_the_check_of_certificates_shows(
     name: str, honest: Path, tmp_path: Path, monkeypatch: Patch

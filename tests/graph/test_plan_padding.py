@@ -118,6 +118,7 @@ def same_bits(made: Plan) -> None:
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("value", [None, 0.0])
 def test_channels_that_do_not_come_out_even_are_padded(value: float | None) -> None:
     """Three channels are left alone: that is cheaper than padding them; six are padded to eight, five to eight."""

@@ -172,6 +172,7 @@ def test_tvm_does_not_change_its_neighbour(name: str) -> None:
     assert scheduled(right, steps).status == "equal"
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", VISIBLE)
 def test_the_machine_shows_it(name: str) -> None:
     wrong, _, steps = VISIBLE[name]

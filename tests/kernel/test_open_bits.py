@@ -225,7 +225,6 @@ DECIDES = [
 ]
 
 
-@pytest.mark.sample(12)
 @pytest.mark.parametrize(("tail", "claim"), DECIDES)
 def test_a_result_decides(tail: str, claim: str) -> None:
     f = deciding(tail, RESULT)

@@ -244,7 +244,7 @@ EXPECTED: dict[Callable[[Term, Term], Term], Callable[[int, int], int]] = {
 }
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("divide", EXPECTED, ids=lambda d: d.__name__)
 def test_divisions_are_pythons_for_all_signs(divide: Callable[..., Term]) -> None:
     """Both constant, the divisor constant, both variable; small numbers and the ends of int64."""

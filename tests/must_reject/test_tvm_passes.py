@@ -35,6 +35,7 @@ WRONG = {
 RIGHT = ("A[i] + (B[i] - A[i])", "A[i] / A[i]", "T.max(A[i], B[i])", "T.Select(A[i] < B[i], A[i], B[i])")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("value", WRONG)
 def test_24_simplifying_floats(value: str) -> None:
     report = passed(VALUES.format(dtype="float32", value=value), s_tir.StmtSimplify())

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.nightly import sample
 from verified_tir.mutation.listing import NoSuchMutant, select
 from verified_tir.mutation.mutant import Mutant
 from verified_tir.mutation.page import BEGIN, END, PAGE, write
@@ -24,7 +25,8 @@ def test_every_trusted_file_is_mutated() -> None:
 
 
 def test_mutants_are_told_apart_by_their_ids() -> None:
-    assert [name for name, n in Counter(m.id for m in select(ROOT, stricter=True)).items() if n > 1] == []
+    files = sample(mutated_files(ROOT), 20, 1)
+    assert [name for name, n in Counter(m.id for m in select(ROOT, files, stricter=True)).items() if n > 1] == []
 
 
 def test_names_that_mean_nothing_are_refused() -> None:

@@ -104,6 +104,7 @@ RACES = {
 FINE = {"local of a thread", "each its own element"}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("case", RACES)
 def test_races_through_views_and_calls(case: str) -> None:
     text = f'@T.prim_func\ndef f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):\n    {RACES[case]}\n'

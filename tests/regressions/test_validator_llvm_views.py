@@ -76,6 +76,7 @@ def test_cells_of_an_element_have_sample_values() -> None:
     assert_llvm_verdict_holds(s.func, wrong)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("element", ["int32", "uint32", "float32"])
 def test_elements_that_are_joined_have_sample_values(element: str) -> None:
     s, found = texts(JOINED.format(element=element))

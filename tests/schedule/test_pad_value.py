@@ -297,6 +297,7 @@ def copied_first(s: Schedule) -> None:
     s.sequential_buffer_access("A_local")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("steps", [then_rows, after_rows, split, copied, copied_and_moved, copied_first])
 def test_padding_is_known_through_later_steps(steps: Steps) -> None:
     def all_steps(s: Schedule) -> None:

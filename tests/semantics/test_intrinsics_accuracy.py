@@ -194,7 +194,7 @@ def sample_float64(op: str, count: int) -> list[tuple[float, ...]]:
     return list(zip(x[keep], y[keep], strict=True) if op in BINARY else zip(x[keep], strict=True))
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("op", [*UNARY, *BINARY])
 def test_float64_against_mpmath(op: str) -> None:
     rows = sample_float64(op, 300)

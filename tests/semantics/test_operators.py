@@ -127,7 +127,7 @@ def expected_float(op: str, dtype: DType, a: float, b: float) -> float:
     return sign * nearest(dtype, abs(Fraction(a) / Fraction(b)))
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
 def test_float_arithmetic_is_correctly_rounded(op: str, dtype: DType) -> None:

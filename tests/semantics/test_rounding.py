@@ -31,7 +31,7 @@ def test_round_exact_is_nearest_even(q: Fraction, dtype: DType, scale: int) -> N
     assert key(round_exact(dtype, q)) == key(nearest(dtype, q))
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_ties_and_their_neighbours(dtype: DType) -> None:
     finite = sorted({v for v in interesting_floats(dtype) if math.isfinite(v)})

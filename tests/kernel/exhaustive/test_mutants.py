@@ -253,7 +253,7 @@ def known_to_notice(name: str) -> bool:
     return exploration is not None and bool(exploration.advance(turn, turn + 1, 1).unsound)
 
 
-@pytest.mark.sample(22)
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_kernel_that_asks_too_little_is_noticed(
     name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -69,7 +69,7 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name, old, new", MUTANTS, ids=[f"{n}: {o} -> {w}" for n, o, w in MUTANTS])
 def test_a_mutant_is_different(name: str, old: str, new: str) -> None:
     found = [m for m in (_mutant(PROGRAMS[name], k, old, new) for k in (0, 1)) if m is not None]
