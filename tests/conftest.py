@@ -6,13 +6,19 @@ committing.  Tests against TVM are collected only where TVM is installed.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import importlib.util
+import json
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -77,6 +83,43 @@ def pytest_collection_finish() -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite golden files instead of comparing with them")
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What ``vtir verify`` says of each file of the examples, by its path below ``examples``, and the certificates that
+    it writes (of those in ``rfc77`` none are kept)."""
+
+    files: dict[str, Any]
+    certificates: Path
+
+
+@pytest.fixture(scope="session")
+def verified_examples(tmp_path_factory: pytest.TempPathFactory) -> Verified:
+    """The examples are verified once, by the worker that asks first; the others wait for it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    report, certificates = folder / "examples.json", folder / "certificates"
+    with (folder / "examples.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not report.exists():
+            report.write_text(json.dumps(_verify_examples(certificates)), encoding="utf-8")
+    return Verified(json.loads(report.read_text(encoding="utf-8")), certificates)
+
+
+def _verify_examples(certificates: Path) -> dict[str, Any]:
+    examples = Path(__file__).parent.parent / "examples"
+    certified = [str(p.relative_to(examples)) for p in [*examples.glob("*.py"), *examples.glob("padding/*.py")]]
+    found: dict[str, Any] = {}
+    for arguments in ([*sorted(certified), "--certify", str(certificates)], ["rfc77"]):
+        command = [sys.executable, "-c", "from verified_tir.cli.main import main; main()", "verify", "--json"]
+        done = subprocess.run(
+            [*command, *arguments], cwd=examples, capture_output=True, text=True, timeout=480, check=False
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+        found |= {file["file"]: file for file in json.loads(done.stdout)["files"]}
+    return found
 
 
 @pytest.fixture

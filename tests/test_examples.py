@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.conftest import Verified
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
@@ -19,18 +18,16 @@ HELPERS = {"displayed.py"}
 FILES = sorted(p for p in EXAMPLES.rglob("*.py") if p.name not in HELPERS)
 
 
-@pytest.fixture(scope="module")
-def verified() -> dict[str, Any]:
-    """What ``vtir verify examples/`` says of each file, by its path."""
-    command = [sys.executable, "-c", "from verified_tir.cli.main import main; main()", "verify", "examples/", "--json"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=480, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
-    report = json.loads(done.stdout)
-    return {file["file"]: file for file in report["files"]}
+@pytest.fixture
+def verified(verified_examples: Verified) -> dict[str, Any]:
+    """What ``vtir verify`` says of each file, by its path below ``examples``."""
+    return verified_examples.files
 
 
 def test_all_examples_verify(verified: dict[str, Any]) -> None:
-    assert {name for name, file in verified.items() if file["schedules"]} == {str(p.relative_to(ROOT)) for p in FILES}
+    assert {name for name, file in verified.items() if file["schedules"]} == {
+        str(p.relative_to(EXAMPLES)) for p in FILES
+    }
     for name, file in verified.items():
         assert file["error"] is None and file["warning"] is None, name
         for one in file["schedules"]:
@@ -40,7 +37,7 @@ def test_all_examples_verify(verified: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(EXAMPLES)))
 def test_the_programs_as_scheduled(path: Path, verified: dict[str, Any], golden: Callable[[str, str], None]) -> None:
     """Also of the schedules that are refused: as far as they came."""
-    file = verified[str(path.relative_to(ROOT))]
+    file = verified[str(path.relative_to(EXAMPLES))]
     texts = [
         f"# {one['name']}: {one['outcome']}\n{one['program'].split(HEADER)[-1].strip()}" for one in file["schedules"]
     ]
@@ -52,7 +49,7 @@ def test_each_refusal_on_the_way_is_confirmed(path: Path, verified: dict[str, An
     """In the RFC's examples what is false came with an input on which the result differs."""
     if path.name in HELPERS:
         return
-    for one in verified[str(path.relative_to(ROOT))]["schedules"]:
+    for one in verified[str(path.relative_to(EXAMPLES))]["schedules"]:
         for refusal in one["expected_refusals"]:
             if refusal["kind"] == "refuted":
                 assert refusal["replay"]["confirmed"], f"{one['name']}: {refusal['step']}"

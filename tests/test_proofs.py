@@ -20,14 +20,11 @@ import pytest
 import z3
 
 import verified_tir.kernel.rules as rules
+from tests.conftest import Verified
 from tests.nightly import sample
-from verified_tir import Schedule
 from verified_tir.certificate.check import check
 from verified_tir.certificate.regenerate import regenerate
-from verified_tir.certificate.store import MANIFEST, save
-from verified_tir.certificate.write import Origin, Written, certificate_name
-from verified_tir.cli.discover import find_files
-from verified_tir.cli.load import loaded
+from verified_tir.certificate.store import MANIFEST
 from verified_tir.logic.recheck import SolverName, version
 
 pytestmark = pytest.mark.slow
@@ -142,22 +139,6 @@ def test_certificates_of_the_examples_are_proved_by_every_solver(two_processes: 
     assert done.exit_code == 0 and len(done.answers) > 200
 
 
-@pytest.fixture(scope="module")
-def written() -> Written:
-    """The certificates of the examples as they are now; of those in ``rfc77`` none are kept."""
-    found = Written()
-    for file in find_files([*sorted(EXAMPLES.glob("*.py")), *sorted((EXAMPLES / "padding").glob("*.py"))]):
-        name = file.path.resolve().relative_to(EXAMPLES).as_posix()
-        with loaded(file.path, name) as functions:
-            for function in functions:
-                if function.expect == "proved":
-                    schedule = Schedule(function.program)
-                    function.function(schedule)
-                    origin = Origin(function.name, name, function.line, function.file)
-                    found.add(certificate_name(name, function.name), schedule, origin)
-    return found
-
-
 def written_by_this_version() -> bool:
     """Whether the certificates that are kept were written with the version of Z3 that is installed here."""
     first = next(iter(json.loads((CERTIFICATES / MANIFEST).read_text())["certificates"]))
@@ -183,10 +164,9 @@ def without_versions(name: str, text: str) -> str:
     return json.dumps(content)
 
 
-def test_certificates_are_those_of_the_examples(written: Written, tmp_path: Path) -> None:
+def test_certificates_are_those_of_the_examples(verified_examples: Verified) -> None:
     """If not: ``make proofs``."""
-    save(tmp_path, written.certificates, written.queries)
-    then, now = files_of(CERTIFICATES), files_of(tmp_path)
+    then, now = files_of(CERTIFICATES), files_of(verified_examples.certificates)
     assert sorted(then) == sorted(now), "the examples have other certificates: run make proofs"
     assert [name for name in now if then[name] != now[name]] == [], "certificates have changed: run make proofs"
 
