@@ -24,7 +24,7 @@ export MALLOC_MMAP_THRESHOLD_ := 67108864
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help verify test setup lint types layers docs unit nightly nets proofs exhaustive mutate fuzz clean
+.PHONY: help verify test setup lint types layers docs compiled unit nightly nets proofs exhaustive mutate fuzz clean
 
 help:
 	@sed -n 's/^# \?//;1,4p' Makefile
@@ -35,15 +35,16 @@ verify: $(READY)
 
 # Every check runs, also after one has failed; those of the source side by side, then the tests, which take all cores.
 test: $(READY)
-	@$(MAKE) --no-print-directory --keep-going --jobs=$(WORKERS) --output-sync=target lint types layers docs; \
+	@$(MAKE) --no-print-directory --keep-going --jobs=$(WORKERS) --output-sync=target compiled lint types layers docs; \
 	checked=$$?; $(MAKE) --no-print-directory unit && test $$checked -eq 0
 
 setup: $(READY)
 
+# What is installed is compiled when it is first imported: of most of it nobody imports more than a part.
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; say which: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
 lint: $(READY)
@@ -58,6 +59,11 @@ layers: $(READY)
 
 docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+# Collects all tests, so that they and what they import are compiled.  The workers of "unit" begin at the same time, and
+# each would compile everything for itself.
+compiled: $(READY)
+	$(BIN)/python -m pytest --collect-only --quiet --quiet > /dev/null
 
 # Random tests draw less than pytest alone lets them, and much less than campaigns do.
 unit: $(READY)

@@ -76,7 +76,7 @@ def test_a_case_apart_is_told_from_the_death_of_its_process() -> None:
     assert check_apart(DIES, "toy", [5], 30) is None
     dead = check_apart(DIES, "toy", [901], 30)
     assert isinstance(dead, Failure) and dead.key == Key("toy", "died", "SIGSEGV in toys.py:_dies")
-    hung = check_apart(HANGS, "toy", [901], 3)
+    hung = check_apart(HANGS, "toy", [901], 1)
     assert isinstance(hung, Failure) and hung.key == Key("toy", "hang", "toys.py:check")
 
 
