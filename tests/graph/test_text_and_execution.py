@@ -131,3 +131,23 @@ def test_layouts_there_and_back() -> None:
     a = np.arange(30, dtype=np.float32).reshape(5, 6)
     np.testing.assert_array_equal(build(graph)(a), a)
     np.testing.assert_array_equal(evaluate(graph, [a])[0], a)
+
+
+def test_results_have_their_names_and_who_had_them_gets_another() -> None:
+    g = GraphBuilder()
+    x = g.input("x", (2,))
+    first = g.op("nn.relu", x, name="y")
+    y, z = g.op("exp", first, name="y"), g.op("exp", first, name="z")
+    graph = g.finish(z, y, x, names=("y", "a.b", "p"))
+    assert [v.name for v in graph.outputs] == ["y", "a_b", "x"]
+    assert [n.outputs[0].name for n in graph.nodes] == ["z", "a_b", "y"]
+    assert all(n.inputs == (graph.nodes[0].outputs[0],) for n in graph.nodes[1:])
+    assert [v.name for v in g.finish(y, z).outputs] == ["y_1", "z"]
+
+
+def test_the_name_of_an_input_or_a_constant_stays() -> None:
+    g = GraphBuilder()
+    x, c = g.input("x", (2,)), g.constant(np.ones(2, "float32"), "c")
+    graph = g.finish(g.op("add", x, c, name="y"), g.op("exp", x, name="z"), names=("x", "c"))
+    assert [v.name for v in (*graph.inputs, *graph.constants)] == ["x", "c"]
+    assert [v.name for v in graph.outputs] == ["y", "z"]

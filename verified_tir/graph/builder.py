@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -127,9 +128,30 @@ class GraphBuilder:
         self._constants.update((v, found[v]) for v in values)
         return [found[v] for v in values]
 
-    def finish(self, *outputs: Value) -> Graph:
-        """The graph with these results."""
-        return Graph(self.name, tuple(self._inputs), dict(self._constants), tuple(self._nodes), tuple(outputs))
+    def finish(self, *outputs: Value, names: Sequence[str] = ()) -> Graph:
+        """The graph with these results, which have these names, if any; inputs and constants keep theirs."""
+        new = self._renamed(dict(zip(outputs, map(identifier, names), strict=False)))
+        nodes = [
+            replace(n, inputs=tuple([new.get(v, v) for v in n.inputs]), outputs=tuple([new[v] for v in n.outputs]))
+            for n in self._nodes
+        ]
+        results = [new.get(v, v) for v in outputs]
+        return Graph(self.name, tuple(self._inputs), dict(self._constants), tuple(nodes), tuple(results))
+
+    def _renamed(self, wanted: Mapping[Value, str]) -> dict[Value, Value]:
+        """What nodes compute, with these names; a value that had one of them gets the name that became free."""
+        names = {v: v.name for n in self._nodes for v in n.outputs}
+        holders = {name: v for v, name in names.items()}
+        for v, name in wanted.items():
+            old = names.get(v, name)
+            if old == name or (name not in holders and self.fresh(name) != name):
+                continue
+            other = holders.pop(name, None)
+            del holders[old]
+            names[v], holders[name] = name, v
+            if other is not None:
+                names[other], holders[old] = old, other
+        return {v: v if v.name == name else replace(v, name=name) for v, name in names.items()}
 
 
 __all__ = ["GraphBuilder", "Names", "identifier"]

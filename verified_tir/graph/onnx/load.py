@@ -130,8 +130,7 @@ class Reader:
         outputs = [self.result(o) for o in graph.output]
         if not outputs:
             raise GraphError("the model has no results")
-        made = self.builder.finish(*outputs)
-        return Graph(made.name, made.inputs, made.constants, made.nodes, made.outputs)
+        return self.builder.finish(*outputs, names=[o.name for o in graph.output])
 
     def result(self, o: Any) -> Value:
         """A result of the model, which is of the type that it says."""
