@@ -133,7 +133,7 @@ def _absolute(model: OnnxModel, ours: Array) -> float:
         (x,) = (*model.inputs.values(), *model.constants.values())
         return 4 * eps * _largest(x)
     if node.op.endswith("Window"):  # differences of cosines, which ONNX's definition computes in float32
-        return 2.0**-21
+        return max(4 * eps, 2.0**-21)
     if node.op == "AffineGrid":  # places are rounded before they are multiplied
         return 16 * eps * _largest(ours)
     if node.op.endswith("Normalization"):  # onnxruntime's sums of squares cancel, as those of one definition do
