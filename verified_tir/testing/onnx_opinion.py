@@ -97,6 +97,14 @@ def power_by_floats(o: Opinion) -> Array:
     return _nearest(np.trunc(np.power(x.astype(np.float64), y.astype(np.float64))), x.dtype)
 
 
+def root_of_squares(o: Opinion) -> Array:
+    """The root of the sum of squares of integers, which is taken modulo their type, as a float32."""
+    assert o.ours is not None
+    x, axes = o.operand(0), o.node.attributes.get("axes") if o.operand(1) is None else o.operand(1).tolist()
+    total = np.add.reduce(x * x, tuple(axes) if axes else None, x.dtype)
+    return _nearest(np.trunc(np.sqrt(total.astype(np.float32))), x.dtype).reshape(o.ours.shape)
+
+
 def _nearest(whole: Array, dtype: np.dtype[Any]) -> Array:
     info: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
     low, high = int(info.min), int(info.max)
