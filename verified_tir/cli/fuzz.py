@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verified_tir.fuzz.target import Target
 
 CLEAN, FOUND, MISTAKE, NOTHING, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
-"""Exit codes: no finding, findings, a mistake, not one case was checked, ended by SIGINT (Ctrl-C), by SIGTERM."""
+"""Exit codes: no finding, findings, a mistake, no case checked, ended by SIGINT (Ctrl-C), by SIGTERM."""
 
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _TEN_MINUTES: Final = 600.0

@@ -129,7 +129,7 @@ def _last_line(campaign: Campaign, found: Sequence[Finding]) -> str:
     unchecked = campaign.unchecked
     many = f"{len(found)} finding{'' if len(found) == 1 else 's'}{known}"
     what = many if found else "no findings" if len(unchecked) < len(campaign.options.targets) else "nothing was checked"
-    of = f"; not one case was checked of {', '.join(unchecked)}" if unchecked else ""
+    of = f"; no case was checked of {', '.join(unchecked)}" if unchecked else ""
     return f"{how}{what} in {clock(campaign.elapsed)}, seed {campaign.run.seed}{of}"
 
 
