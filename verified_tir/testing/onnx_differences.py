@@ -286,7 +286,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         "in the type that `stash_type` says, float32 unless given, as the specification says",
     ),
     Difference(
-        "`Upsample` of other than two dimensions before opset 9", ("Upsample",), "any", lambda o: o.ours is None,
+        "`Upsample`, `Resize` of other than two dimensions before opset 11", ("Upsample", "Resize"), "any",
+        lambda o: o.ours is None and o.model.opset < 11,
         "not known there", "linear of some ranks and scales only", "linear along each axis",
     ),
     Difference(
