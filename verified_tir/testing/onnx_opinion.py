@@ -25,6 +25,12 @@ class Opinion:
     reference: Any
     onnxruntime: Any
 
+    @property
+    def result(self) -> Array:
+        """Ours, where there is one."""
+        assert self.ours is not None
+        return self.ours
+
     def operand(self, k: int) -> Any:
         """The elements of the k-th operand; ``None`` if it is left out."""
         name = self.node.operands[k] if k < len(self.node.operands) else ""
@@ -57,17 +63,20 @@ def beyond_integers(o: Opinion) -> bool:
     x = o.operand(0)
     if o.ours is None or x is None or not floating(x) or o.ours.dtype.kind not in "iu":
         return False
-    info, wide = np.iinfo(o.ours.dtype), x.astype(np.float64)
+    info, wide = np.iinfo(o.result.dtype), x.astype(np.float64)
     return bool((~((np.trunc(wide) >= info.min) & (np.trunc(wide) < float(info.max) + 1))).any())
 
 
 def clipped(o: Opinion) -> Array:
-    """The elements between the bounds, of which one that is left out is the end of the type's finite values."""
+    """The elements between the bounds; one that is left out is the end of the type's finite values, NaN is none."""
     x = o.operand(0)
     info: Any = (ml_dtypes.finfo if floating(x) else np.iinfo)(x.dtype)
     low = o.node.attributes.get("min", info.min) if o.operand(1) is None else o.operand(1)
     high = o.node.attributes.get("max", info.max) if o.operand(2) is None else o.operand(2)
-    kept: Array = np.minimum(np.maximum(x, np.asarray(low).astype(x.dtype)), np.asarray(high).astype(x.dtype))
+    kept: Array = x
+    for bound, nearer in ((low, np.maximum), (high, np.minimum)):
+        limit = np.asarray(bound).astype(x.dtype)
+        kept = kept if np.isnan(limit.astype(np.float64)) else nearer(kept, limit)
     return kept
 
 
@@ -87,8 +96,7 @@ def product_of_integers(o: Opinion) -> Array:
 
 def saturated(o: Opinion) -> Array:
     """Floats as the integers towards zero that are nearest among those of the type, NaN as 0."""
-    assert o.ours is not None
-    return _nearest(np.trunc(o.operand(0).astype(np.float64)), o.ours.dtype)
+    return _nearest(np.trunc(o.operand(0).astype(np.float64)), o.result.dtype)
 
 
 def power_by_floats(o: Opinion) -> Array:
@@ -99,10 +107,9 @@ def power_by_floats(o: Opinion) -> Array:
 
 def root_of_squares(o: Opinion) -> Array:
     """The root of the sum of squares of integers, which is taken modulo their type, as a float32."""
-    assert o.ours is not None
     x, axes = o.operand(0), o.node.attributes.get("axes") if o.operand(1) is None else o.operand(1).tolist()
     total = np.add.reduce(x * x, tuple(axes) if axes else None, x.dtype)
-    return _nearest(np.trunc(np.sqrt(total.astype(np.float32))), x.dtype).reshape(o.ours.shape)
+    return _nearest(np.trunc(np.sqrt(total.astype(np.float32))), x.dtype).reshape(o.result.shape)
 
 
 def _nearest(whole: Array, dtype: np.dtype[Any]) -> Array:
@@ -114,7 +121,6 @@ def _nearest(whole: Array, dtype: np.dtype[Any]) -> Array:
 
 def quantised(o: Opinion) -> Array:
     """Quotients in float32, rounded to even, with the zero added, as integers of the type; NaN as 0."""
-    assert o.ours is not None
     x, scale, zero = (o.operand(k) for k in range(3))
     axis, block = int(o.node.attributes.get("axis", 1)), int(o.node.attributes.get("block_size", 0))
 
@@ -127,7 +133,7 @@ def quantised(o: Opinion) -> Array:
         return wide.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
 
     rounded = np.rint(x.astype(np.float32) / along(scale))
-    return _nearest(rounded if zero is None else rounded + along(zero), o.ours.dtype)
+    return _nearest(rounded if zero is None else rounded + along(zero), o.result.dtype)
 
 
 def power_of_integers(o: Opinion) -> Array:
