@@ -7,11 +7,14 @@ import fcntl
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from verified_tir.fuzz.campaign import Campaign, run_campaign
 from verified_tir.fuzz.findings import Finding, fails
+from verified_tir.fuzz.finish import Finish
 from verified_tir.fuzz.options import Listener, Options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,6 +180,15 @@ def test_nothing_hangs_on_when_a_campaign_is_stopped(tmp_path: Path, monkeypatch
     while not nobody() and time.monotonic() < until:
         time.sleep(0.05)
     assert nobody()
+
+
+def test_a_case_is_made_smaller_for_as_long_as_the_campaign_lasts(tmp_path: Path) -> None:
+    campaign, given = Campaign(replace(options(tmp_path, "HANGS"), seconds=30.0)), list[Finish]()
+    hand: Any = SimpleNamespace(give=given.append)
+    for over in (False, True):
+        campaign.desk.finishing.append(Finish(cast(Any, None), True, seconds=3.0, limit=120.0, known=()))
+        assert campaign._give(hand, over)
+    assert [(task.left, task.hurry) for task in given] == [(30.0, False), (15.0, True)]
 
 
 def test_time_is_shared_and_kept(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ was counted and what failed, writes findings and state, and replaces workers tha
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -212,8 +213,8 @@ class Campaign:
     def _give(self, hand: Hand, over: bool) -> bool:
         """The next task for a worker, if there is one."""
         if self.desk.finishing:
-            task = self.desk.finishing.popleft()
-            hand.give(replace(task, seconds=min(task.seconds, _HURRY), hurry=True) if over else task)
+            end = math.inf if self.left is None else self.left
+            hand.give(replace(self.desk.finishing.popleft(), left=_HURRY if over else end, hurry=over))
         elif over:
             return False
         elif self.desk.replays:

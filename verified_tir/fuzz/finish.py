@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -33,9 +34,10 @@ class Finish:
 
     :param finding: as it was found.
     :param apart: each check in a process of its own: the case kills its process, or does not end.
-    :param seconds: for making it smaller.
+    :param seconds: for making it smaller; of a case that does not end, long enough for some of these.
     :param limit: seconds for one case.
     :param known: files that are about such a finding; it is known if one of them still fails.
+    :param left: seconds until the campaign's time is over.
     :param hurry: the campaign's time is over; what does not end is not made smaller then.
     """
 
@@ -44,6 +46,7 @@ class Finish:
     seconds: float
     limit: float
     known: tuple[Path, ...]
+    left: float = math.inf
     hurry: bool = False
 
     @property
@@ -84,7 +87,7 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
         return found is not None and found.key == task.key
 
     hang = task.key.kind == HANG
-    until = time.monotonic() + (max(task.seconds, _SLOW * task.limit) if hang else task.seconds)
+    until = time.monotonic() + min(max(task.seconds, _SLOW * task.limit) if hang else task.seconds, task.left)
     possible = (sandbox.CAN_FORK or not task.apart) and not (hang and task.hurry)
     smaller = shrink(target, finding.choices, fails, until) if possible else None
     # The smallest case speaks for itself: its message, not that of the one it came from.
