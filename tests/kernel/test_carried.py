@@ -33,11 +33,11 @@ def test_an_erased_loop_that_feeds_itself() -> None:
 def test_what_runs_again_found_what_its_producer_had_stored(place: str, *, fine: bool) -> None:
     """``A[B[1]]`` was A[0] when it ran, whatever B[1] was before the loop."""
     f = program(f"B[1] = 3\nfor x in range(2):\n    B[x] = 0\n    A[B[x]] = 5\n{place} = 7\nB[3] = 1")
-    again = moves.repeat((3,), (1, 0, 1), (), (), (const(1),))
+    again = moves.recompute((3,), (1, 0, 1), (), (), (const(1),))
     if fine:
         accepted(f, again)
     else:
-        refused(f, again, "was not stored to since")
+        refused(f, again, "was not overwritten since")
 
 
 WHILE = "A[0] = 0\nB[0] = 9\nwhile A[0] < 3:\n    B[0] = A[0]\n    A[0] = A[0] + 1\nif B[0] == {}:\n    A[1] = 1"

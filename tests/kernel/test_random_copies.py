@@ -1,4 +1,4 @@
-"""Whenever repeat, outdated or stage apply, the interpreter agrees: random programs, larger than can be enumerated."""
+"""Whenever recompute, outdated or stage apply, the interpreter agrees: random programs, beyond those enumerated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
-from verified_tir.schedule.moves import NewLoop, repeat
+from verified_tir.schedule.moves import NewLoop, recompute
 from verified_tir.testing.rules.random_programs import (
     Draw,
     Scope,
@@ -62,7 +62,7 @@ def producer_and_consumer(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
     values = (w,)
     if draw(st.integers(0, 4)) == 0:
         source, values, loops, guards = (0,), (), (), ()
-    again = repeat(place, source, loops, guards, values)
+    again = recompute(place, source, loops, guards, values)
     return func, [again]
 
 
@@ -76,7 +76,7 @@ def any_statement_again(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
     around = sum(isinstance(s, For) and p[: shared + 1] == source[: shared + 1]
                  for p, s in ((source[:k], _at(func, source[:k])) for k in range(shared + 1, len(source))))  # fmt: skip
     values = tuple(const(draw(st.integers(0, 2))) for _ in range(around))
-    return func, [repeat(path, source, (), (), values)]
+    return func, [recompute(path, source, (), (), values)]
 
 
 def _at(func: PrimFunc, path: Path) -> Stmt:
@@ -120,8 +120,8 @@ def staged(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
 
 
 SHAPES = {
-    "repeat": producer_and_consumer,
-    "repeat anything": any_statement_again,
+    "recompute": producer_and_consumer,
+    "recompute anything": any_statement_again,
     "outdated": outdated,
     "stage": staged,
 }

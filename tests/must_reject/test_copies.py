@@ -10,7 +10,7 @@ from verified_tir import Schedule
 from verified_tir.ir.expr import Binary, Var
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.schedule.moves import NewLoop, repeat
+from verified_tir.schedule.moves import NewLoop, recompute
 from verified_tir.schedule.session import Session
 
 
@@ -76,7 +76,7 @@ def divided(s: Schedule, start: int, tile: int = 6, end: int = 12) -> None:
     outer, inner = Var.fresh("i_0"), Var.fresh("i_1")
     loops = (NewLoop(outer, const(0), const(3)), NewLoop(inner, const(0), const(tile)))
     i = outer * 4 + inner + start
-    again = repeat((0, 1), (0, 0, 0), loops, (Binary("lt", i, const(end)),), (i,))
+    again = recompute((0, 1), (0, 0, 0), loops, (Binary("lt", i, const(end)),), (i,))
 
     def steps(session: Session) -> None:
         session.apply(again)
@@ -88,8 +88,8 @@ def divided(s: Schedule, start: int, tile: int = 6, end: int = 12) -> None:
 def test_9_tiles_that_overlap_start_where_the_loop_starts() -> None:
     s = accepted(SHIFTED, lambda s: divided(s, 2), A=ints(10), B=ints(8))
     assert "t[i_0 * 4 + i_1 + 2] = A[i_0 * 4 + i_1 + 2 - 2]" in s.script()
-    refused(SHIFTED, lambda s: divided(s, 0), "the instance that runs again has run before")
-    refused(SHIFTED, lambda s: divided(s, 2, end=13), "the instance that runs again has run before")
+    refused(SHIFTED, lambda s: divided(s, 0), "the recomputed instance has run before")
+    refused(SHIFTED, lambda s: divided(s, 2, end=13), "the recomputed instance has run before")
     refused(
         SHIFTED,
         lambda s: divided(s, 2, tile=3),
@@ -166,7 +166,7 @@ def test_recomputing_from_an_overwritten_input_is_refused() -> None:
     refused(
         MOVED.format(written="j + 1"),
         lambda s: s.compute_at("t", "j"),
-        "was not stored to since: the read and the write of A",
+        "was not overwritten since: the read and the write of A",
     )
 
 

@@ -59,4 +59,4 @@ def test_what_runs_again_is_not_summed_in_two_orders() -> None:
         s.compute_at("B", s.loops("C")[0])
         s.rfactor(s.loops("B")[-1], reassociate="B")
 
-    not_applicable(LOCAL, both, "what runs again sums into a licensed block: the two sums could be told apart")
+    not_applicable(LOCAL, both, "the recomputed statement sums into a licensed block: its two sums could differ")

@@ -211,7 +211,7 @@ def test_rows_are_computed_where_they_are_used() -> None:
 """
     )
     assert [type(step.rule).__name__ for step in s.theorem.derivation][1:6] == [
-        "Repeat", "Erase", "Move", "Couple", "Rewrite",
+        "Recompute", "Erase", "Move", "Couple", "Rewrite",
     ]  # fmt: skip
 
 
@@ -241,7 +241,9 @@ def test_what_something_else_reads_stays() -> None:
 def test_inputs_that_change_on_the_way() -> None:
     more = BLUR.replace('        with T.block("B"):', '        A[17, 5] = 1.0\n        with T.block("B"):')
     refused(
-        more, lambda s: s.compute_at("t", "y"), "what runs again was not stored to since: the read and the write of A"
+        more,
+        lambda s: s.compute_at("t", "y"),
+        "what is recomputed was not overwritten since: the read and the write of A",
     )
 
 

@@ -17,7 +17,7 @@ So every proof has to hold of all trees.  Two things see to that:
   is proved must hold of each.  Dropping premises is always sound.
 
 Rules keep the terms of an element as they are, since what they prove equal is equal whatever the element holds; those
-that add or take away stores say how (:func:`adds_nothing`), and instances are not run again (``repeat``).  That the
+that add or take away stores say how (:func:`adds_nothing`), and instances are not run again (``recompute``).  That the
 elements are *defined*, and that loops and addresses are safe, depends on no bits, or is proved for all of them.
 
 When no step needs a licence any more it may be given up: the program then has bits of its own, those of one of the

@@ -9,7 +9,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Obligation
 
-_UNNAMED = frozenset({"again", "call", "held", "lane", "repeated", "undef", "x"})
+_UNNAMED = frozenset({"again", "call", "held", "lane", "may_run", "undef", "x"})
 """What the logic calls unknowns that are no variables of a program."""
 
 

@@ -20,8 +20,8 @@ from verified_tir.ir.stmt import SKIP, Annotations, Block, Evaluate, For, ForKin
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.recompute import Recompute
 from verified_tir.kernel.rules.reorder import Link, Reorder
-from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.step import Rule
 
 P = ParamSpec("P")
@@ -273,11 +273,11 @@ def in_any_order(move: Move) -> Callable[[PrimFunc], Rule | NoMatch]:
 # -- instances that run again ------------------------------------------------------------------------------------------
 
 
-def repeat(
+def recompute(
     path: Path, source: Path, loops: Sequence[NewLoop], guards: Sequence[Expr], instance: tuple[Expr, ...]
-) -> Repeat:
+) -> Recompute:
     """``S(instance)``, within loops and conditions, once more before the statement at ``path``; S is at ``source``."""
-    return Repeat(path, source, nest(loops, guards, _hole(0)), instance)
+    return Recompute(path, source, nest(loops, guards, _hole(0)), instance)
 
 
 # -- branches ----------------------------------------------------------------------------------------------------------
@@ -365,6 +365,21 @@ def reshape(func: PrimFunc, path: Path, how: Literal["nest", "unnest", "negate",
 
 
 __all__ = [
-    "NewLoop", "decide", "distribute", "fuse", "hoist", "in_any_order", "introduce", "join", "merge", "nest",
-    "partition", "reindex", "repeat", "reshape", "sink", "swap", "unroll",
+    "NewLoop",
+    "decide",
+    "distribute",
+    "fuse",
+    "hoist",
+    "in_any_order",
+    "introduce",
+    "join",
+    "merge",
+    "nest",
+    "partition",
+    "recompute",
+    "reindex",
+    "reshape",
+    "sink",
+    "swap",
+    "unroll",
 ]  # fmt: skip

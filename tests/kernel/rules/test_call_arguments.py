@@ -138,10 +138,10 @@ def test_no_licence_for_what_a_lemma_runs_again(last: bool) -> None:
     """The lemma is proved again for its own parameters, for which the licensed block was passed."""
     func = program("Y[0] = X[0]\nY[1] = X[1]", AB.replace("A:", "X:").replace("B:", "Y:"))
     f = program("B[0] = A[0]\nB[1] = A[1]", AB)
-    again, other = moves.repeat((1,), (0,), (), (), ()), labelled((1,), "last")
+    again, other = moves.recompute((1,), (0,), (), (), ()), labelled((1,), "last")
     proved = lemma(func, *((other, again) if last else (again, labelled((2,), "last"))))
     step, reason = unlicensed(steps(f, call((), proved, f, "A", "B")), "B")
-    assert (step, reason) == (0, "what runs again sums into a licensed block: the two sums could be told apart")
+    assert (step, reason) == (0, "the recomputed statement sums into a licensed block: its two sums could differ")
     licensed_for(steps(f, call((), proved, f, "A", "B")), "A")
     licensed_for(steps(f, call((), lemma(func, other), f, "A", "B")), "B")
 

@@ -13,9 +13,9 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.rules.recompute import Recompute
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.reorder import Reorder
-from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
@@ -24,6 +24,6 @@ from verified_tir.kernel.rules.stage import Stage
 
 RULES: Final = frozenset({
     Axiom, Bind, Couple, Declare, Drop, Erase, Implement, Inline, Insert, Lanes, Move, PadValue, Reassociate, Refine,
-    Relayout, Reorder, Repeat, Rewrite, Same, Share, Stage,
+    Recompute, Relayout, Reorder, Rewrite, Same, Share, Stage,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused."""

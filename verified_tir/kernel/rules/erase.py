@@ -15,7 +15,7 @@ same sequence: each read up to there sees a later write, and each of their eleme
 
 *It is outdated.*  All its stores go to local blocks, between whose allocations and S stands no loop, and are dead when
 these allocations end: each read after S sees a later write, or an element that S does not store.  S may have stored
-more than is ever read (a producer whose consumer computes again what it needs: see ``repeat``).
+more than is ever read (a producer whose consumer computes again what it needs: see ``recompute``).
 
 Of dead stores only those count that store something defined.  The others leave a place less defined than it is without
 them; so, by induction, whatever sees such a place in the new program finds there at least what it found in the old one.

@@ -47,8 +47,8 @@ def earlier_iterations(context: Context, loop: ir.For, now: Term) -> Ran:
 
 def perhaps(context: Context, stmt: ir.Stmt) -> Ran:
     """A statement that may have run, or not."""
-    condition = ir.Var.fresh("repeated", ir.BOOL)
-    return context.bound([condition], [fresh("repeated", f.BOOL)]), ir.If(condition, stmt, ir.SKIP)
+    condition = ir.Var.fresh("may_run", ir.BOOL)
+    return context.bound([condition], [fresh("may_run", f.BOOL)]), ir.If(condition, stmt, ir.SKIP)
 
 
 def overwrites(ran: Iterable[Ran], a: Access) -> Term:

@@ -1,6 +1,6 @@
 """compute_at: a producer computes, in each iteration of its consumer, what that iteration reads.
 
-The chain of rules: the elements that are read are computed again where they are read (``repeat``); then the first
+The chain of rules: the elements that are read are computed again where they are read (``recompute``); then the first
 computation is of no use (``erase``), the buffer belongs to one iteration (``scope``, sunk loop by loop), and only as
 much of it is kept as one iteration needs (``couple``, compacted).  The last two are done as far as they go.
 """
@@ -11,7 +11,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.race_free import MARKED
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.schedule.moves import repeat
+from verified_tir.schedule.moves import recompute
 from verified_tir.schedule.recipes import of_kind
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
@@ -40,7 +40,7 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     place = (*where, 0, 0) if isinstance(body, Seq) else (*where, 0)
     again = again_for(producer, box, ranges_around(session, place))
     licensed = _made_serial(session, where, len(producer.nest) - 1)
-    session.apply(repeat(place, producer.source, again.loops, again.guards, again.instance))
+    session.apply(recompute(place, producer.source, again.loops, again.guards, again.instance))
     simplify_expressions(session, (*where, 0, 0))
     session.apply(Erase(producer.nest, outdated=True))
     where, _ = session.loop(loop)

@@ -12,7 +12,7 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule.moves import NewLoop, repeat
+from verified_tir.schedule.moves import NewLoop, recompute
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import Word, X, Y, integers, let, local, loop, n, plus, view
@@ -104,8 +104,8 @@ def _repeated(extent: int, source: Word, guarded: int, between: int, user: Word,
             p = Var.fresh("p")
             loops, guards = _nests(p, j)[nest]
             if loops or p not in free_vars(value(j, p)):
-                rules.append(repeat(place, inner, loops, guards, (value(j, p),)))
-    rules.append(repeat(place, (0,), (), (), ()))
+                rules.append(recompute(place, inner, loops, guards, (value(j, p),)))
+    rules.append(recompute(place, (0,), (), (), ()))
     return integers(seq(*parts)), rules
 
 
@@ -130,7 +130,7 @@ def _by_memory(known: int, extent: int, first: int, inner: int, last: int, value
     parts = [claim, loop(extent, run), Assume(second), store(Y, 7, 2)]
     source = (1, 0) if known % 3 == 0 else (1, 0, 0)
     values = (load(Y, 0), load(X, 3), const(0), const(1), load(Y, 0) + 1)
-    return integers(seq(*parts)), [repeat((3,), source, (), (), (w,)) for w in values]
+    return integers(seq(*parts)), [recompute((3,), source, (), (), (w,)) for w in values]
 
 
 FILLS: tuple[Callable[[Buffer], Stmt], ...] = (
@@ -181,7 +181,7 @@ def _outdated(fill: int, first: int, second: int, around: int) -> Made:
 
 FAMILIES = (
     Family(
-        "repeated",
+        "recomputed",
         ((*range(len(EXTENTS)),), SOURCES, (0, 0, 1, 2), (*range(len(BETWEEN)),), USERS, (0, 1, 2)),
         _repeated,
         sizes=(0, 1, 2),

@@ -41,9 +41,9 @@ from verified_tir.kernel.rules.common import together
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
+from verified_tir.kernel.rules.recompute import Recompute
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.reorder import Link, Reorder
-from verified_tir.kernel.rules.repeat import Repeat
 from verified_tir.kernel.rules.skeleton import Skeleton, loops_around
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Rule
@@ -152,7 +152,7 @@ def _fitted(func: PrimFunc, rule: Rule) -> Rule:
                 old, new = loops_around(whole, rule.leaves[k.leaf][0]), skeleton.loops(k.hole)
                 fit.append(replace(k, old_of_new=_values(old, k.old_of_new), new_of_old=_values(new, k.new_of_old)))
             return replace(rule, links=tuple(fit))
-        case Repeat(path=path, source=source):
+        case Recompute(path=path, source=source):
             shared = next((k for k, (a, b) in enumerate(zip(source, path, strict=False)) if a != b), 0)
             loops = loops_around(at(func.body, source[: shared + 1]), source[shared + 1 :])
             return replace(rule, instance=_values(loops, rule.instance))

@@ -13,18 +13,18 @@ from verified_tir.ir.stmt import seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.repeat import Repeat
-from verified_tir.schedule.moves import NewLoop, repeat
+from verified_tir.kernel.rules.recompute import Recompute
+from verified_tir.schedule.moves import NewLoop, recompute
 
 ABC = AB + ', C: T.Buffer((4,), "int32")'
-BEFORE = "repeat: the instance that runs again has run before (Refuted)"
-SINCE = "what runs again was not stored to since"
+BEFORE = "recompute: the recomputed instance has run before (Refuted)"
+SINCE = "what is recomputed was not overwritten since"
 OPAQUE = 'T.evaluate(T.call_extern("int32", "g", B.data))'
 AROUND = "what the source stands in writes what its bounds or conditions read"
 
 
-def again(path: Path, source: Path, *instance: Expr | int, guards: tuple[Expr, ...] = ()) -> Repeat:
-    return repeat(path, source, (), guards, tuple(const(w) for w in instance))
+def again(path: Path, source: Path, *instance: Expr | int, guards: tuple[Expr, ...] = ()) -> Recompute:
+    return recompute(path, source, (), guards, tuple(const(w) for w in instance))
 
 
 def test_an_opaque_call_before_the_place() -> None:
@@ -115,7 +115,7 @@ def test_guards_and_bounds_that_the_source_changes() -> None:
     a = buffer(f, "A")
     writes = "the source writes what the new bounds, conditions or values read"
     refused(f, again((1,), (0,), guards=(binary("eq", load(a, 0), 1),)), writes)
-    refused(f, repeat((1,), (0,), (NewLoop(Var.fresh("y"), const(0), load(a, 0)),), (), ()), writes)
+    refused(f, recompute((1,), (0,), (NewLoop(Var.fresh("y"), const(0), load(a, 0)),), (), ()), writes)
 
 
 # -- statements that go ------------------------------------------------------------------------------------------------

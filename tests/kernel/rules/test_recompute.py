@@ -28,8 +28,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import SKIP, Allocate, Assert, DeclBuffer, Evaluate, If, LetStmt, While, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.repeat import Repeat
-from verified_tir.schedule.moves import NewLoop, repeat
+from verified_tir.kernel.rules.recompute import Recompute
+from verified_tir.schedule.moves import NewLoop, recompute
 
 STENCIL = """
 t = T.alloc_buffer((16,), "int32")
@@ -44,11 +44,11 @@ PARAMS = 'A: T.Buffer((16, 8), "int32"), B: T.Buffer((14,), "int32")'
 BEFORE_USE, PRODUCER = (0, 1, 0), (0, 0, 0)
 
 
-def window(f: PrimFunc, extent: Expr | int, *guards: Expr, start: Expr | None = None) -> Repeat:
+def window(f: PrimFunc, extent: Expr | int, *guards: Expr, start: Expr | None = None) -> Recompute:
     """The elements from ``y`` on again, where they are used."""
     p = Var.fresh("p")
     y = variable(f, "y") if start is None else start
-    return repeat(BEFORE_USE, PRODUCER, (NewLoop(p, const(0), const(extent)),), guards, (y + p,))
+    return recompute(BEFORE_USE, PRODUCER, (NewLoop(p, const(0), const(extent)),), guards, (y + p,))
 
 
 def test_the_elements_that_are_used_are_computed_again() -> None:
@@ -74,7 +74,7 @@ for y in range(14):
 
 def test_only_instances_that_ran_run_again() -> None:
     f = program(STENCIL, PARAMS)
-    ran = "repeat: the instance that runs again has run before (Refuted)"
+    ran = "recompute: the recomputed instance has run before (Refuted)"
     refused(f, window(f, 4), ran)
     accepted(f, window(f, 4, binary("lt", variable(f, "y"), 13)))
     refused(f, window(f, 3, start=variable(f, "y") - 1), ran)
@@ -85,11 +85,11 @@ def test_only_instances_that_ran_run_again() -> None:
 def test_parts_of_a_reduction_do_not_run_again() -> None:
     f = program(STENCIL, PARAMS)
     y, q = variable(f, "y"), Var.fresh("q")
-    again = repeat(BEFORE_USE, (0, 0, 0, 1, 0), (NewLoop(q, const(0), const(8)),), (), (y, q))
-    refused(f, again, "repeat: what the repeated statement reads and writes of t, it writes first (Refuted)")
-    refused(f, repeat(BEFORE_USE, (0, 0, 0, 0), (), (), (y,)), "was not stored to since: the write and the write of t")
-    accepted(f, repeat(BEFORE_USE, PRODUCER, (), (), (y,)))
-    accepted(f, repeat(BEFORE_USE, (0, 0), (), (), ()))
+    again = recompute(BEFORE_USE, (0, 0, 0, 1, 0), (NewLoop(q, const(0), const(8)),), (), (y, q))
+    refused(f, again, "recompute: the recomputed statement writes each element of t before it reads it (Refuted)")
+    refused(f, recompute(BEFORE_USE, (0, 0, 0, 0), (), (), (y,)), "since: the write and the write of t")
+    accepted(f, recompute(BEFORE_USE, PRODUCER, (), (), (y,)))
+    accepted(f, recompute(BEFORE_USE, (0, 0), (), (), ()))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_an_accumulator_is_initialised_by_the_run_itself(initialised: str, fine:
     if fine:
         accepted(f, window(f, 3))
     else:
-        refused(f, window(f, 3), "it writes first")
+        refused(f, window(f, 3), "before it reads it")
 
 
 def test_one_statement_may_fill_what_others_read_in_parts() -> None:
@@ -118,11 +118,11 @@ for y in range(4):
     A[y] = 0
 """
     params = AB + ', C: T.Buffer((4, 5), "int32")'
-    whole = repeat((1,), (0, 0), (), (), (const(3),))
+    whole = recompute((1,), (0, 0), (), (), (const(3),))
     accepted(program(text.format(4), params), whole)
     accepted(program(text.format(5), params), whole)  # the last column is not its own
     f = program(text.format(5).replace("range(3)", "range(B[x])"), params)
-    refused(f, whole, "it writes first")
+    refused(f, whole, "before it reads it")
 
 
 # ------------------------------------------------------------------------------------------------------ since then
@@ -136,7 +136,7 @@ for y in range(4):
     C[y] = A[y]
 """
 ABC = AB + ', C: T.Buffer((4,), "int32")'
-SINCE = "what runs again was not stored to since"
+SINCE = "what is recomputed was not overwritten since"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ SINCE = "what runs again was not stored to since"
 )
 def test_nothing_was_stored_since(between: str, within: str, refusal: str | None) -> None:
     f = program(COPY.format(between, within), ABC)
-    again = repeat((2, 0, 1), (0, 0), (), (), (variable(f, "y"),))
+    again = recompute((2, 0, 1), (0, 0), (), (), (variable(f, "y"),))
     if refusal is None:
         accepted(f, again)
     else:
@@ -169,8 +169,8 @@ def test_stores_of_earlier_iterations_count_and_those_of_later_ones_do_not() -> 
     )
     y = variable(f, "y")
 
-    def at(position: int, w: Expr) -> Repeat:
-        return repeat((1, 0, position), (0, 0), (), (), (w,))
+    def at(position: int, w: Expr) -> Recompute:
+        return recompute((1, 0, position), (0, 0), (), (), (w,))
 
     accepted(f, at(0, y))
     accepted(f, at(1, const(3)))
@@ -182,21 +182,21 @@ def test_stores_of_earlier_iterations_count_and_those_of_later_ones_do_not() -> 
 def test_other_iterations_of_the_producer() -> None:
     f = program("for x in range(3):\n    A[x] = B[x]\n    A[x + 1] = 7\nC[0] = 1", ABC)
     refused(
-        f, repeat((1,), (0, 0, 1), (), (), (const(0),)), f"{SINCE}: the write and the write of A"
+        f, recompute((1,), (0, 0, 1), (), (), (const(0),)), f"{SINCE}: the write and the write of A"
     )  # A[1] was stored by x = 1
-    accepted(f, repeat((1,), (0, 0, 1), (), (), (const(2),)))
-    accepted(f, repeat((1,), (0, 0, 0), (), (), (const(2),)))
+    accepted(f, recompute((1,), (0, 0, 1), (), (), (const(2),)))
+    accepted(f, recompute((1,), (0, 0, 0), (), (), (const(2),)))
     g = program("for x in range(3):\n    A[x + 1] = 7\n    A[x] = B[x]\nC[0] = 1", ABC)
-    accepted(g, repeat((1,), (0, 0, 1), (), (), (const(1),)))
-    refused(g, repeat((1,), (0, 0, 0), (), (), (const(0),)), f"{SINCE}: the write and the write of A")
+    accepted(g, recompute((1,), (0, 0, 1), (), (), (const(1),)))
+    refused(g, recompute((1,), (0, 0, 0), (), (), (const(0),)), f"{SINCE}: the write and the write of A")
 
 
 def test_a_run_that_stores_what_it_reads_does_not_run_again() -> None:
     f = program("for x in range(4):\n    A[x] = A[x] + 1\nB[0] = 1")
-    refused(f, repeat((1,), (0, 0), (), (), (const(0),)), "it writes first")
+    refused(f, recompute((1,), (0, 0), (), (), (const(0),)), "before it reads it")
     neighbour = program("for x in range(3):\n    A[x] = A[x + 1] + 1\nB[0] = 1")
-    refused(neighbour, repeat((1,), (0, 0), (), (), (const(0),)), f"{SINCE}: the read and the write of A")
-    accepted(neighbour, repeat((1,), (0, 0), (), (), (const(2),)))
+    refused(neighbour, recompute((1,), (0, 0), (), (), (const(0),)), f"{SINCE}: the read and the write of A")
+    accepted(neighbour, recompute((1,), (0, 0), (), (), (const(2),)))
 
 
 def test_another_view_stores_too() -> None:
@@ -207,14 +207,14 @@ for x in range(4):
 V[1, {}] = 0
 B[0] = B[0]
 """
-    again = repeat((0, 2), (0, 0, 0), (), (), (const(2),))
+    again = recompute((0, 2), (0, 0, 0), (), (), (const(2),))
     refused(program(text.format(0)), again, SINCE)
     accepted(program(text.format(1)), again)
 
 
 def test_undefined_results_are_results() -> None:
     f = program("for x in range(4):\n    A[x] = T.undef()\nB[0] = 1")
-    accepted(f, repeat((1,), (0, 0), (), (), (const(1),)))
+    accepted(f, recompute((1,), (0, 0), (), (), (const(1),)))
 
 
 # ----------------------------------------------------------------------------------------------- domains and values
@@ -225,15 +225,15 @@ def test_conditions_around_the_source_held() -> None:
     f = program(text, AB + ", n: T.int32")
     n = variable(f, "n")
     then, other = (0, 0, 0), (0, 0, 1)
-    refused(f, repeat((1,), then, (), (), (const(1),)), "has run before (Refuted)")
-    accepted(f, repeat((1,), then, (), (binary("lt", 1, n),), (const(1),)))
-    refused(f, repeat((1,), other, (), (binary("lt", 1, n),), (const(1),)), "has run before (Refuted)")
-    accepted(f, repeat((1,), other, (), (binary("ge", 1, n),), (const(1),)))
+    refused(f, recompute((1,), then, (), (), (const(1),)), "has run before (Refuted)")
+    accepted(f, recompute((1,), then, (), (binary("lt", 1, n),), (const(1),)))
+    refused(f, recompute((1,), other, (), (binary("lt", 1, n),), (const(1),)), "has run before (Refuted)")
+    accepted(f, recompute((1,), other, (), (binary("ge", 1, n),), (const(1),)))
 
 
 def test_bounds_that_are_data() -> None:
     text = "for x in range(B[0]):\n    A[x] = B[x]\n{}\nC[0] = 1"
-    again = repeat((2,), (0, 0), (), (), (const(0),))
+    again = recompute((2,), (0, 0), (), (), (const(0),))
     refused(program(text.format("C[0] = 0"), ABC), again, "has run before (Refuted)")
     f = program(text.format("T.assume(B[0] > 0)"), ABC)
     accepted(f, again)
@@ -243,30 +243,30 @@ def test_bounds_that_are_data() -> None:
 
 def test_an_empty_loop_repeats_nothing() -> None:
     f = program("for x in range(n):\n    A[x] = 1\nB[0] = 1", AB + ", n: T.int32")
-    refused(f, repeat((1,), (0, 0), (), (), (const(0),)), "has run before (Refuted)")
+    refused(f, recompute((1,), (0, 0), (), (), (const(0),)), "has run before (Refuted)")
     p = Var.fresh("p")
-    accepted(f, repeat((1,), (0, 0), (NewLoop(p, const(0), variable(f, "n")),), (), (p,)))
+    accepted(f, recompute((1,), (0, 0), (NewLoop(p, const(0), variable(f, "n")),), (), (p,)))
 
 
 def test_what_is_newly_evaluated_is_safe() -> None:
     f = program("for x in range(4):\n    A[x] = 1\nfor y in range(4):\n    B[y] = 1", AB + ", n: T.int32")
     y, n = variable(f, "y"), variable(f, "n")
 
-    def at(w: Expr, *guards: Expr) -> Repeat:
-        return repeat((1, 0), (0, 0), (), guards, (w,))
+    def at(w: Expr, *guards: Expr) -> Recompute:
+        return recompute((1, 0), (0, 0), (), guards, (w,))
 
     refused(f, at(y + n - n), "safety: y + n: no overflow")
     refused(f, at(y, binary("gt", 4 // n, 0)), "no division by zero")
     refused(f, at(load(buffer(f, "B"), y)), "safety: B[y] is defined")
     refused(f, at(y, binary("gt", load(buffer(f, "B"), y + 1), 0)), "in bounds")
     large = NewLoop(Var.fresh("p"), n, const(5))
-    refused(f, repeat((1, 0), (0, 0), (large,), (), (y,)), "the loop's last value fits int32")
+    refused(f, recompute((1, 0), (0, 0), (large,), (), (y,)), "the loop's last value fits int32")
     accepted(f, at(y, binary("ne", n, 0), binary("ge", 4 // binary("max", n, 1), 0)))
 
 
 def test_an_index_that_is_loaded_is_data() -> None:
     f = program("for x in range(4):\n    A[x] = x + 1\nT.assume(B[1] == 2)\nC[0] = 1", ABC)
-    again = repeat((2,), (0, 0), (), (), (load(buffer(f, "B"), 1),))
+    again = recompute((2,), (0, 0), (), (), (load(buffer(f, "B"), 1),))
     gives(f, again, """
 for x in range(4):
     A[x] = x + 1
@@ -274,7 +274,7 @@ T.assume(B[1] == 2)
 A[B[1]] = B[1] + 1
 C[0] = 1
 """)  # fmt: skip
-    own = repeat((2,), (0, 0), (), (), (load(buffer(f, "A"), 1),))
+    own = recompute((2,), (0, 0), (), (), (load(buffer(f, "A"), 1),))
     refused(f, own, "the source writes what the new bounds, conditions or values read")
 
 
@@ -283,49 +283,49 @@ C[0] = 1
 
 def test_places() -> None:
     f = program("A[0] = 1\nB[0] = 2")
-    refused(f, repeat((0,), (1,), (), (), ()), "the source comes after the place")
-    refused(f, repeat((), (0,), (), (), ()), "in no two statements of one sequence")
-    refused(f, repeat((0,), (0,), (), (), ()), "in no two statements of one sequence")
-    refused(f, repeat((2,), (0,), (), (), ()), "no statement at step 2")
-    refused(f, repeat((1,), (5,), (), (), ()), "no statement at step 5")
+    refused(f, recompute((0,), (1,), (), (), ()), "the source comes after the place")
+    refused(f, recompute((), (0,), (), (), ()), "are not in two statements of one sequence")
+    refused(f, recompute((0,), (0,), (), (), ()), "are not in two statements of one sequence")
+    refused(f, recompute((2,), (0,), (), (), ()), "no statement at step 2")
+    refused(f, recompute((1,), (5,), (), (), ()), "no statement at step 5")
     loop = program("for i in range(2):\n    A[i] = 1\n    B[i] = 2")
-    gives(loop, repeat((0, 1), (0, 0), (), (), ()), "for i in range(2):\n    A[i] = 1\n    A[i] = 1\n    B[i] = 2")
+    gives(loop, recompute((0, 1), (0, 0), (), (), ()), "for i in range(2):\n    A[i] = 1\n    A[i] = 1\n    B[i] = 2")
     branches = program("if A[0] > 0:\n    B[0] = 1\nelse:\n    B[1] = 2")
-    refused(branches, repeat((1,), (0,), (), (), ()), "in no two statements of one sequence")
+    refused(branches, recompute((1,), (0,), (), (), ()), "are not in two statements of one sequence")
 
 
 def test_values_fit_the_loops() -> None:
     f = program("for x in range(4):\n    A[x] = 1\nB[0] = 1")
-    refused(f, repeat((1,), (0, 0), (), (), ()), "the nest has 1 loops, the map 0 expressions")
-    refused(f, repeat((1,), (0, 0), (), (), (const(1, "int64"),)), "or they differ in type")
+    refused(f, recompute((1,), (0, 0), (), (), ()), "the nest has 1 loops, the map 0 expressions")
+    refused(f, recompute((1,), (0, 0), (), (), (const(1, "int64"),)), "or they differ in type")
     x, p = variable(f, "x"), Var.fresh("p")
-    refused(f, repeat((1,), (0, 0), (NewLoop(x, const(0), const(1)),), (), (x,)), "is bound twice")
+    refused(f, recompute((1,), (0, 0), (NewLoop(x, const(0), const(1)),), (), (x,)), "is bound twice")
     twice = (NewLoop(p, const(0), const(1)), NewLoop(p, const(0), const(1)))
-    refused(f, repeat((1,), (0, 0), twice, (), (p,)), "is bound twice")
-    refused(f, repeat((1,), (0, 0), (), (), (x,)), "x is not in scope here")
+    refused(f, recompute((1,), (0, 0), twice, (), (p,)), "is bound twice")
+    refused(f, recompute((1,), (0, 0), (), (), (x,)), "x is not in scope here")
 
 
 def test_names_from_around_the_source_are_out_of_scope() -> None:
     bound = program("for x in range(4):\n    v = B[x]\n    A[x] = v\nB[0] = B[0]")
-    refused(bound, repeat((1,), (0, 0, 0), (), (), (const(1),)), "v is not in scope here")
-    accepted(bound, repeat((1,), (0, 0), (), (), (const(1),)))
+    refused(bound, recompute((1,), (0, 0, 0), (), (), (const(1),)), "v is not in scope here")
+    accepted(bound, recompute((1,), (0, 0), (), (), (const(1),)))
     local = program('for x in range(4):\n    t = T.alloc_buffer((1,), "int32")\n    t[0] = x\nB[0] = B[0]')
-    refused(local, repeat((1,), (0, 0, 0), (), (), (const(1),)), "t is not declared here")
+    refused(local, recompute((1,), (0, 0, 0), (), (), (const(1),)), "t is not declared here")
     beside = 'for x in range(4):\n    t = T.alloc_buffer((1,), "int32")\n    t[0] = B[{}]\n    A[x] = {}\nB[0] = B[0]'
     for index, value in (("0", "2"), ("x", "B[3]")):
         unused = program(beside.format(index, value))
-        accepted(unused, repeat((1,), (0, 0, 0, 1), (), (), (const(1),)))
+        accepted(unused, recompute((1,), (0, 0, 0, 1), (), (), (const(1),)))
     guarded = program(beside.format(0, 2).replace("    A[x]", "    if t[0] > 0:\n        A[x]"))
-    refused(guarded, repeat((1,), (0, 0, 0, 1, 0), (), (), (const(1),)), "writes what its bounds or conditions read")
-    accepted(local, repeat((1,), (0, 0), (), (), (const(1),)))
+    refused(guarded, recompute((1,), (0, 0, 0, 1, 0), (), (), (const(1),)), "writes what its bounds or conditions read")
+    accepted(local, recompute((1,), (0, 0), (), (), (const(1),)))
 
 
 def test_the_repeated_statement_stands_in_one_place() -> None:
     f = program("A[0] = 1\nB[0] = 2")
     hole = [Evaluate(const(k)) for k in range(2)]
     for new, fine in ((hole[0], True), (seq(*hole), False), (SKIP, False)):
-        rule = Repeat((1,), (0,), new, ())
-        accepted(f, rule) if fine else refused(f, rule, "the repeated statement stands in one place")
+        rule = Recompute((1,), (0,), new, ())
+        accepted(f, rule) if fine else refused(f, rule, "the recomputed statement must stand in exactly one place")
 
 
 def test_what_is_run_again_is_looked_at_where_it_runs_again() -> None:
@@ -333,8 +333,8 @@ def test_what_is_run_again_is_looked_at_where_it_runs_again() -> None:
     text = "T.assume(B[0] == 1)\nfor x in range(2):\n    {}[0] = 3\n    A[x] = 1\nC[1] = 0"
     for written, fine in (("C", True), ("B", False)):
         f = program(text.format(written), AB + ', C: T.Buffer((4,), "int32")')
-        rule = repeat((2,), (1, 0, 1), (), (), (load(buffer(f, "B"), 0),))
-        accepted(f, rule) if fine else refused(f, rule, "the instance that runs again has run before")
+        rule = recompute((2,), (1, 0, 1), (), (), (load(buffer(f, "B"), 0),))
+        accepted(f, rule) if fine else refused(f, rule, "the recomputed instance has run before")
 
 
 def test_the_source_is_looked_at_where_it_ran() -> None:
@@ -342,21 +342,21 @@ def test_the_source_is_looked_at_where_it_ran() -> None:
     text = "T.assume(C[0] == 0)\nfor x in range(1):\n    C[0] = 1\n    A[{}] = 1\n    A[1] = 2\nB[0] = 0"
     for index, fine in (("C[0]", False), ("0", True)):
         f = program(text.format(index), AB + ', C: T.Buffer((4,), "int32")')
-        rule = repeat((2,), (1, 0, 1), (), (), (const(0),))
-        accepted(f, rule) if fine else refused(f, rule, "what runs again was not stored to since")
+        rule = recompute((2,), (1, 0, 1), (), (), (const(0),))
+        accepted(f, rule) if fine else refused(f, rule, "what is recomputed was not overwritten since")
 
 
 def test_everything_that_is_read_of_what_is_written_is_written_first() -> None:
     text = 'with T.block("s"):\n    A[0] = 1\n    B[0] = A[0]\n    B[1] = A[{}]\n    A[1] = 5\nB[2] = 0'
     for index, fine in ((0, True), (1, False)):
         f = program(text.format(index))
-        rule = repeat((1,), (0,), (), (), ())
-        accepted(f, rule) if fine else refused(f, rule, "reads and writes of A, it writes first")
+        rule = recompute((1,), (0,), (), (), ())
+        accepted(f, rule) if fine else refused(f, rule, "writes each element of A before it reads it")
 
 
 def test_what_comes_later_does_not_matter() -> None:
     f = program("A[0] = 1\nB[0] = 2")
-    accepted(f.with_body(seq(f.body, OPAQUE)), repeat((1,), (0,), (), (), ()))
+    accepted(f.with_body(seq(f.body, OPAQUE)), recompute((1,), (0,), (), (), ()))
 
 
 OPAQUE = Evaluate(Call(INT32, "call_extern", (StringImm("g"),)))
@@ -366,7 +366,7 @@ def test_statements_that_are_not_repeated() -> None:
     f = program("A[0] = 1\nB[0] = 2")
     a, b = buffer(f, "A"), buffer(f, "B")
     first, last = f.body.stmts  # type: ignore[attr-defined]
-    again = repeat((1,), (0,), (), (), ())
+    again = recompute((1,), (0,), (), (), ())
     for s in (OPAQUE, seq(first, OPAQUE)):
         refused(f.with_body(seq(If(load(b, 1) > 0, s), last)), again, "an opaque call stands there")
     refused(f.with_body(seq(first, OPAQUE, last)), replace(again, path=(2,)), "an opaque call stands there")
@@ -385,7 +385,7 @@ def test_statements_that_are_not_repeated() -> None:
 def test_binders_are_renamed() -> None:
     f = program('t = T.alloc_buffer((1,), "int32")\nt[0] = B[0]\nv = t[0]\nA[0] = v', AB)
     g = f.with_body(seq(f.body, store(buffer(f, "B"), load(buffer(f, "B"), 0), 0)))
-    after = accepted(g, repeat((1,), (0,), (), (), ()))
+    after = accepted(g, recompute((1,), (0,), (), (), ()))
     allocations = [s for s in after.body.stmts if isinstance(s, Allocate)]  # type: ignore[attr-defined]
     assert len(allocations) == 2 and allocations[0].buffer.data is not allocations[1].buffer.data
     lets = [a.body.stmts[1] for a in allocations]  # type: ignore[attr-defined]
@@ -396,9 +396,9 @@ def test_a_repeated_store_races() -> None:
     text = "for x in range(4):\n    A[x] = B[x]\nfor y in T.parallel(4):\n    C[y] = A[y] + A[3 - y]"
     f = program(text, ABC)
     y = variable(f, "y")
-    refused(f, repeat((1, 0), (0, 0), (), (), (const(0),)), "licence: the loop over y is parallel")
-    refused(f, repeat((1, 0), (0, 0), (), (), (y,)), "licence: the loop over y is parallel")
-    accepted(program(text.replace(" + A[3 - y]", ""), ABC), repeat((1,), (0, 0), (), (), (const(0),)))
+    refused(f, recompute((1, 0), (0, 0), (), (), (const(0),)), "licence: the loop over y is parallel")
+    refused(f, recompute((1, 0), (0, 0), (), (), (y,)), "licence: the loop over y is parallel")
+    accepted(program(text.replace(" + A[3 - y]", ""), ABC), recompute((1,), (0, 0), (), (), (const(0),)))
 
 
 # ------------------------------------------------------------------------------------------------ the classic faults
@@ -415,7 +415,7 @@ A[0] = 1
 
 def test_a_guard_on_a_local_buffer_does_not_tell_iterations_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     f = program(LOCAL_GUARD)
-    first, last = (repeat((1,), (0, 0), (), (), (const(w),)) for w in (0, 1))
+    first, last = (recompute((1,), (0, 0), (), (), (const(w),)) for w in (0, 1))
     refused(f, first, f"{SINCE}: the write and the write of B")
     accepted(f, last)
     instances_share_loads(monkeypatch)
@@ -432,7 +432,7 @@ if A[0] == 0:
 
 
 def test_a_condition_on_memory_ends_with_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    again = repeat((0, 2), (0, 1, 0), (), (), ())
+    again = recompute((0, 2), (0, 1, 0), (), (), ())
     accepted(program(STALE.format(1)), again)
     refused(program(STALE.format(0)), again, "has run before")
     stores_change_nothing(monkeypatch)
@@ -443,12 +443,12 @@ def test_a_value_does_not_overflow_on_its_way() -> None:
     f = program("for x in range(4):\n    A[x] = 1\nfor y in range(4):\n    B[y] = 1", AB)
     y = variable(f, "y")
     wide = y * 1073741824 * 4 // 1073741824 // 4
-    refused(f, repeat((1, 0), (0, 0), (), (), (wide,)), "no overflow")
+    refused(f, recompute((1, 0), (0, 0), (), (), (wide,)), "no overflow")
 
 
 def test_the_source_may_be_a_whole_nest() -> None:
     f = program("for x in range(4):\n    A[x] = B[x]\nC[0] = 1", ABC)
-    gives(f, repeat((1,), (0,), (), (), ()), """
+    gives(f, recompute((1,), (0,), (), (), ()), """
 for x in range(4):
     A[x] = B[x]
 for x in range(4):
@@ -464,8 +464,8 @@ def test_no_float_sum_is_reassociated_after_it_ran_again() -> None:
         "if C[0] > C[1]:\n    A[0] = 0.0\n    for k in range(8):\n        A[0] = A[0] + C[k]\nB[0] = A[0]", params
     )
     split = Reassociate((0, 0, 1), Buffer.declare("P", (2,), "float32"), (variable(f, "k") % 2,))
-    again, told = repeat((1,), (0,), (), (), ()), "what runs again sums into a licensed block"
+    again, told = recompute((1,), (0,), (), (), ()), "the recomputed statement sums into a licensed block"
     accepted(licensed_for(f, "A"), split)
-    assert unlicensed(steps(f, again), "A") == (0, f"{told}: the two sums could be told apart")
+    assert unlicensed(steps(f, again), "A") == (0, f"{told}: its two sums could differ")
     refused(licensed_for(f, "A"), again, told)
     accepted(licensed_for(f, "C"), again)

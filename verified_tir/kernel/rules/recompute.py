@@ -1,4 +1,4 @@
-"""Instances of a statement run again.
+"""Recomputation: instances of a statement run again where their results are needed.
 
     for x: … S(x) …            for x: … S(x) …
     A                    ⟶     A
@@ -15,12 +15,12 @@ else looks.  What S evaluates was safe then, so it is now; only the new loops, c
 The old program's memory is looked at, in which no instance ran again: by induction those that did left it as it was.
 
 If the statement sums into a licensed block (see ``open_bits``), two runs of it could be given two orders of the terms,
-where the original has one result; so such a statement is not repeated.
+where the original has one result; so such a statement is not recomputed.
 
 What was stored since, and what ran before, is told as in ``last_write``.
 
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
-``while`` loops (they keep their place) or views of its own.  Whether a repeated instance races in a loop marked
+``while`` loops (they keep their place) or views of its own.  Whether a recomputed instance races in a loop marked
 parallel is another judgement (``race_free``).
 """
 
@@ -56,12 +56,12 @@ from verified_tir.logic import formula as f
 
 @final
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class Recompute:
     """Run instances of the statement at ``source`` again, before the statement at ``path``.
 
     ``source`` lies in a statement P that comes earlier, in a sequence, than the one in which ``path`` lies.
 
-    :param new: the loops and conditions around the repeated statement: a skeleton with one hole (see ``skeleton``).
+    :param new: the loops and conditions around the recomputed statement: a skeleton with one hole (see ``skeleton``).
     :param instance: w, over the new variables: one value for each loop of P around the source, outermost first.
     """
 
@@ -74,15 +74,15 @@ class Repeat:
         source, target = (ir.at(before.body, p) for p in (self.source, self.path))
         shared = next((k for k, (a, b) in enumerate(zip(self.source, self.path, strict=False)) if a != b), None)
         if shared is None or not isinstance(around := ir.at(before.body, self.path[:shared]), ir.Seq):
-            raise Misfit("the source and the place stand in no two statements of one sequence")
+            raise Misfit("the source and the place are not in two statements of one sequence")
         first, last = self.source[shared], self.path[shared]
         if first > last:
-            raise Misfit("the source comes after the place; what is repeated must have run before")
+            raise Misfit("the source comes after the place; what is recomputed must have run before")
         whole, rest = around.stmts[first], ir.Seq(around.stmts[first + 1 : last + 1])
         inside = self.source[shared + 1 :]
         self._check(whole, inside, rest)
         if written_blocks(source) & entry.licensed:
-            raise Misfit("what runs again sums into a licensed block: the two sums could be told apart")
+            raise Misfit("the recomputed statement sums into a licensed block: its two sums could differ")
         place = (last - first - 1, *self.path[shared + 1 :])
         values = {s.var: w for s, w in zip(loops_around(whole, inside), self.instance, strict=True)}
         added = filled(self.new, [ir.substitute(ir.refresh_binders(source)[0], values)])
@@ -103,13 +103,13 @@ class Repeat:
         if opaque_calls(whole) or opaque_calls(rest):
             raise Misfit("an opaque call stands there, which may read and write everything")
         if ir.nodes_of(source, ir.DeclBuffer):
-            raise Misfit("the source declares a view; such a statement is not repeated")
+            raise Misfit("the source declares a view; such a statement cannot be recomputed")
         if any(isinstance(s, ir.While) for s in around):
             raise Misfit("a while loop stands around the source")
         if changes(whole, [e for s in around for e in ir.children(s) if isinstance(e, ir.Expr)]):
             raise Misfit("what the source stands in writes what its bounds or conditions read")
         if [*Skeleton(self.new).places] != [0]:
-            raise Misfit("the repeated statement stands in one place")
+            raise Misfit("the recomputed statement must stand in exactly one place")
         check_values(loops_around(whole, inside), self.instance)
         if changes(source, [*self.instance, *(e for e, _ in evaluated_by(self.new))]):
             raise Misfit("the source writes what the new bounds, conditions or values read")
@@ -124,8 +124,8 @@ class Repeat:
         place = Skeleton(self.new).enter(now, 0)
         w = place.at(self.instance)
         again = enter(place.context.at(origin.memory), whole, inside, w)  # nothing in P changes what this reads
-        claim = "the instance that runs again has run before"
-        yield Question("repeat", claim, place.context, (), f.and_(*again.domain), self.path, "after")
+        claim = "the recomputed instance has run before"
+        yield Question("recompute", claim, place.context, (), f.and_(*again.domain), self.path, "after")
         again.context.ran(whole)  # P has been running for a while when it gets to the source
         run = instance(again.context, source)
         yield from self._written_first(source, run, again.context)
@@ -135,7 +135,7 @@ class Repeat:
         ]
         others = (instance(begun, stmt).outer() for begun, stmt in ran)
         since = [a for a in chain(later, *others) if a.write and a.buffer is not BARRIER]
-        why = "what runs again was not stored to since"
+        why = "what is recomputed was not overwritten since"
         yield from never_meet(run.context, run.outer(), since, (), why, self.source)
 
     def _written_first(self, source: ir.Stmt, run: Instance, start: Context) -> Iterator[Question]:
@@ -143,6 +143,6 @@ class Repeat:
         writes = [a for a in run.outer() if a.write]
         for here, read, written in reads_of(start, source, written_blocks(source)):
             for a, b in conflicts([read], writes):
-                claim = f"what the repeated statement reads and writes of {a.buffer.name}, it writes first"
+                claim = f"the recomputed statement writes each element of {a.buffer.name} before it reads it"
                 goal, place = f.or_(written, f.not_(overlap(a, b))), (*self.source, *read.place)
-                yield Question("repeat", claim, here, (*read.given, *b.given), goal, place)
+                yield Question("recompute", claim, here, (*read.given, *b.given), goal, place)
