@@ -28,7 +28,7 @@ ODD: Final[tuple[Any, ...]] = (
 )  # fmt: skip
 TEXTS: Final = (
     b"", b"\n", b"null\n", b"[]\n", b"{}\n", b"1\n", b'"x"\n', b"\xff\xfe", b"\xef\xbb\xbf{}\n", b"{",
-    b'{"schema": 3}\n', b'{\n "schema": 4\n}\n', b'{"schema": 3, "schema": 3}\n', b'"\\ud800"\n', b"\0" * 1000,
+    b'{"schema": 4}\n', b'{\n "schema": 5\n}\n', b'{"schema": 4, "schema": 4}\n', b'"\\ud800"\n', b"\0" * 1000,
     b'"' + b'\\"' * 50_000, b"[" * 100_000, b'{"a":' * 50_000, b"1" * 5000, b"1e400", b"NaN", b"-",
 )  # fmt: skip
 

@@ -28,9 +28,9 @@ from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Refine
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
-from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
@@ -310,7 +310,7 @@ def test_a_block_that_is_shared_with_one_without_licence_has_none() -> None:
     partial = Buffer.declare("R", (2,), "float32")
     for data in (None, buffer_of(f, "P").data, buffer_of(f, "Q").data):
         block = Buffer.declare("w", (1,), "float32", data=data)
-        share, split = Share((), (0, 1), block), Reassociate((0, 1, 0, 1), partial, (variable(f, "l") % 2,))
+        share, split = MergeAllocations((), (0, 1), block), Reassociate((0, 1, 0, 1), partial, (variable(f, "l") % 2,))
         assert block.data not in steps(licensed_for(f, "P"), share).licensed
         refused(steps(licensed_for(f, "P"), share), split, "the same bits in any order")
         done = steps(licensed_for(f, "P", "Q"), share, split)

@@ -47,7 +47,7 @@ from verified_tir.kernel.access import Access, conflicts
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules import common
 from verified_tir.kernel.rules import lanes as rule_module
-from verified_tir.kernel.rules.lanes import Lanes
+from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.testing.rules.lanes import FAMILIES
 from verified_tir.testing.rules.random_programs import Draw, Scope, condition, one_of, statement, value
@@ -207,7 +207,7 @@ def one_store(draw: Draw, scope: Scope, pairs: list[Buffer]) -> For:
     return For(i, low, const(count), body)
 
 
-def lanes_for(draw: Draw, path: tuple[int, ...], loop: For) -> Lanes | None:
+def lanes_for(draw: Draw, path: tuple[int, ...], loop: For) -> Vectorize | None:
     """Lanes for the loop, perhaps with one mistake; ``None`` if they would be ill-typed."""
     spread = Spread(draw, loop, one_of(draw, *SLIPS))
     conditions: list[Expr] = []
@@ -225,13 +225,13 @@ def lanes_for(draw: Draw, path: tuple[int, ...], loop: For) -> Lanes | None:
         what = spread.one_by_one(body.value) if body.value.dtype.lanes > 1 else spread.of(body.value)
         if body.value.dtype.lanes > 1 and isinstance(body.value, Load) and draw(st.booleans()):
             what = Load(body.value.buffer, (spread.of(body.value.indices[-1]),))
-        return Lanes(path, indices, what, mask)
+        return Vectorize(path, indices, what, mask)
     except IRError:
         return None
 
 
 @st.composite
-def scenes(draw: Draw) -> tuple[PrimFunc, Lanes | None]:
+def scenes(draw: Draw) -> tuple[PrimFunc, Vectorize | None]:
     """A loop of one store and its lanes, with statements around and with other views of what it touches."""
     x, y, z = Buffer.declare("X", (8,), "int32"), Buffer.declare("Y", (2, 4), "int32"), Buffer.declare("Z", (6,))
     p = Buffer.declare("P", (4,), PAIR)
@@ -260,7 +260,7 @@ def scenes(draw: Draw) -> tuple[PrimFunc, Lanes | None]:
     return function([x, y, z, p, n], body), lanes_for(draw, path, loop)
 
 
-def disagreeing(func: PrimFunc, rule: Lanes, count: Counter[str]) -> str | None:
+def disagreeing(func: PrimFunc, rule: Vectorize, count: Counter[str]) -> str | None:
     """What is wrong with the step, if it is accepted."""
     result = apply(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
     count["accepted" if isinstance(result, Refines) else "refused"] += 1
@@ -279,7 +279,7 @@ def test_accepted_lanes_store_what_the_loop_stored() -> None:
 
     @settings(CALM, max_examples=3 * EXAMPLES)
     @given(scenes())
-    def run(scene: tuple[PrimFunc, Lanes | None]) -> None:
+    def run(scene: tuple[PrimFunc, Vectorize | None]) -> None:
         func, rule = scene
         if rule is not None:
             problem = disagreeing(func, rule, count)
@@ -307,9 +307,9 @@ def same_buffer(xs: Iterable[Access], ys: Iterable[Access]) -> list[tuple[Access
 
 FAULTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "iterations may read what earlier ones wrote": setting(rule_module, "_reads_before_writes", silent),
-    "any mask will do": without("lanes", "masked exactly"),
-    "lanes may go anywhere": without("lanes", "where its iteration"),
-    "lanes may store anything": without("lanes", "what its iteration"),
+    "any mask will do": without("vectorize", "masked exactly"),
+    "lanes may go anywhere": without("vectorize", "where its iteration"),
+    "lanes may store anything": without("vectorize", "what its iteration"),
     "all is safe": setting(rule_module, "safe_questions", silent),
     "aliases are not seen": setting(common, "conflicts", same_buffer),
 }

@@ -35,9 +35,9 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules import rewrite as rule_module
 from verified_tir.kernel.rules import scope as scope_module
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.recipes import Recipe
@@ -268,10 +268,10 @@ def blocks(draw: Draw) -> Scene:
     if draw(st.booleans()):
         one = one_of(draw, None, None, *(at(body, (*path, k)).buffer.data for k in seconds))  # type: ignore[attr-defined]
         some = draw(st.lists(st.sampled_from(seconds), min_size=1, unique=True)) if one is None else seconds
-        return func, Share((*path,), tuple(some), Buffer.declare("s", shape, dtype, data=one))
+        return func, MergeAllocations((*path,), tuple(some), Buffer.declare("s", shape, dtype, data=one))
     where, chosen = place(draw, func, Allocate)  # type: ignore[misc]
     data = one_of(draw, None, chosen.buffer.data, chosen.buffer.data)
-    return func, Share(where, (), Buffer.declare("s", shape, dtype, data=data))
+    return func, MergeAllocations(where, (), Buffer.declare("s", shape, dtype, data=data))
 
 
 # ---------------------------------------------------------------------------------------------------------------- bools
@@ -375,7 +375,7 @@ def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Call
 @pytest.mark.parametrize("name", SCENES)
 def test_accepted_steps_agree_with_the_interpreter(name: str) -> None:
     count: Counter[str] = Counter()
-    rules = {"view": (Rewrite,), "declare": (Declare, Drop), "block": (Share,), "bool": (Rewrite,)}[name]
+    rules = {"view": (Rewrite,), "declare": (Declare, Drop), "block": (MergeAllocations,), "bool": (Rewrite,)}[name]
     wanted = {"accepted": EXAMPLES // 10, "meaningful": EXAMPLES // 30, **{rule.__name__: 0 for rule in rules}}
     if name != "declare":
         wanted["refused"] = EXAMPLES // 20

@@ -80,7 +80,7 @@ def test_the_examples_questions_are_read() -> None:
     for path in files:
         _, body = body_of(path.read_text(encoding="utf-8"))
         assert query(*read(body)).text == body
-    assert json.loads((CERTIFICATES / "manifest.json").read_text())["schema"] == 3
+    assert json.loads((CERTIFICATES / "manifest.json").read_text())["schema"] == 4
 
 
 GOOD = "(declare-fun x0 () Int)\n(assert (<= 0 x0))\n(assert (< x0 0))"

@@ -121,7 +121,7 @@ def _inherited(licences: Mapping[ir.Var, frozenset[ir.Var]], made: Rewrite) -> d
         olds = [old for n, old in made.heirs if n is new]
         if all(old in licences for old in olds):
             found[new] = frozenset().union(*(licences[old] for old in olds))
-        else:  # it may be one of them (see ``share``)
+        else:  # it may be one of them (see ``merge_allocations``)
             found.pop(new, None)
     return found
 

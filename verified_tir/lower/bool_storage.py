@@ -20,8 +20,8 @@ from verified_tir.ir.expr import IntImm, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Stmt, Store
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.share import Share
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.session import Session, fail
@@ -62,7 +62,7 @@ def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
         work.note(f"{old.name} stays an array of bool: its elements do not fill its block")
         return
     new = _bytes(session, old)
-    session.apply(Share(path, (), new))
+    session.apply(MergeAllocations(path, (), new))
     _redirect(session, (*path, 0, 0), old, new)
     session.apply(Drop((*path, 0)))
 

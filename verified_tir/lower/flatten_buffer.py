@@ -23,8 +23,8 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
@@ -59,7 +59,7 @@ def _is_nested(b: Buffer) -> bool:
 def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
     """The block is allocated flat; the old shape is a view of it until nothing uses it any more."""
     assert isinstance(stmt, Allocate)
-    _first(work, stmt.buffer, path, lambda flat: Share(path, (), flat), Drop((*path, 0)))
+    _first(work, stmt.buffer, path, lambda flat: MergeAllocations(path, (), flat), Drop((*path, 0)))
 
 
 def _alias(work: Lowering, path: Path, stmt: Stmt) -> None:

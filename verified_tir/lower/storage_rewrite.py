@@ -22,7 +22,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt
-from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.recipes import moved
 from verified_tir.schedule.session import Session, TacticFailed
@@ -121,7 +121,7 @@ def _share_group(work: Lowering, path: Path, positions: tuple[int, ...]) -> bool
     assert isinstance(sequence, Seq)
     buffers = [s.buffer for k in positions if isinstance(s := sequence.stmts[k], Allocate)]
     try:
-        session.apply(Share(path, positions, _block(buffers)))
+        session.apply(MergeAllocations(path, positions, _block(buffers)))
     except TacticFailed as refused:
         names = ", ".join(b.name for b in buffers)
         work.note(f"{names} do not share memory: {reason(refused.refusal)}")

@@ -2,7 +2,7 @@
 
 The loop's variable becomes a ramp, what does not depend on it is broadcast.  A load under a condition that differs from
 lane to lane is masked by it, and ``if_then_else`` on such a condition becomes a ``select``.  Nothing here is trusted:
-the kernel's rule :mod:`lanes <verified_tir.kernel.rules.lanes>` proves each lane to be the right one.
+the kernel's rule :mod:`vectorize <verified_tir.kernel.rules.vectorize>` proves each lane to be the right one.
 """
 
 from __future__ import annotations

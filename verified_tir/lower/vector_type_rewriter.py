@@ -24,8 +24,8 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt, Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.share import Share
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import redirected
@@ -157,7 +157,7 @@ def _retype(work: Lowering, path: Path, buffer: Buffer) -> None:
     block = vector_view(buffer, lanes, buffer.name)
     try:
         with session.atomic():
-            session.apply(Share(path, (), block))
+            session.apply(MergeAllocations(path, (), block))
             session.apply(redirected((*path, 0, 0), buffer, block, _moves(session, indices, lanes)))
             session.apply(Drop((*path, 0)))
     except TacticFailed as refused:

@@ -25,7 +25,7 @@ from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.lanes import Lanes as LanesRule
+from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
@@ -216,10 +216,10 @@ def _store(session: Session, path: Path, loop: For) -> None:
     raise failed
 
 
-def _rule(path: Path, lanes: Lanes, conditions: list[Expr], store: Store) -> LanesRule:
+def _rule(path: Path, lanes: Lanes, conditions: list[Expr], store: Store) -> Vectorize:
     for c in conditions:
         lanes = lanes.under(lanes.of(c))
     indices = lanes.indices(store.buffer.name, store.indices)
     if store.buffer.dtype.lanes > 1:
         raise NoVector(f"{store.buffer.name} holds vectors already")
-    return LanesRule(path, indices, lanes.spread(lanes.of(store.value)), lanes.mask)
+    return Vectorize(path, indices, lanes.spread(lanes.of(store.value)), lanes.mask)

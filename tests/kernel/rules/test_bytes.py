@@ -13,9 +13,9 @@ from verified_tir.ir.stmt import Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.schedule.edits import redirected
 from verified_tir.semantics.interpreter import run
@@ -49,7 +49,7 @@ def test_a_local_buffer() -> None:
     f = program(LOCAL)
     m = buffer(f, "m")
     new = as_bytes(m)
-    done = accepted(f, Share((), (), new), redirected((0, 0), m, new, same_places(f, m)), Drop((0,)))
+    done = accepted(f, MergeAllocations((), (), new), redirected((0, 0), m, new, same_places(f, m)), Drop((0,)))
     assert (
         body_of(done)
         == """\

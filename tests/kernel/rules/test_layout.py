@@ -12,8 +12,8 @@ from verified_tir.ir.expr import FALSE, TRUE, Broadcast, Var
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.rules.share import Share
 from verified_tir.schedule.recipes import run_once
 
 x, y, z = Var.fresh("x"), Var.fresh("y"), Var.fresh("z")
@@ -106,37 +106,37 @@ def test_a_local_buffer_of_another_form_stays(form: str) -> None:
         four = replace(DOUBLED, shape=(const(8),))
         refused(f, Couple((), four), "t has other views or strides")
         refused(f, compact((), (x,), (x,), (const(4),)), "t has other views or strides")
-        refused(f, Share((), (), w), "t has strides")
+        refused(f, MergeAllocations((), (), w), "t has strides")
     else:
-        refused(f, Share((), (), w), "view: the block of w holds t (Refuted)")
+        refused(f, MergeAllocations((), (), w), "view: the block of w is large enough for t (Refuted)")
 
 
 def test_a_block_is_row_major_and_starts_at_its_start() -> None:
     f = program('t = T.alloc_buffer((8,), "int32")\nt[0] = 1\nB[0] = t[0]')
     data = buffer(f, "t").data
-    accepted(f, Share((), (), Buffer.declare("w", (2, 4), "int32", data=data)))
-    refused(f, Share((), (), Buffer.declare("w", (8,), "int32", data=data, strides=(2,))), "w has strides")
+    accepted(f, MergeAllocations((), (), Buffer.declare("w", (2, 4), "int32", data=data)))
+    refused(f, MergeAllocations((), (), Buffer.declare("w", (8,), "int32", data=data, strides=(2,))), "w has strides")
     offset = Buffer.declare("w", (16,), "int32", data=data, elem_offset=4)
-    refused(f, Share((), (), offset), "view: the block of w holds t (Refuted)")
+    refused(f, MergeAllocations((), (), offset), "view: the block of w is large enough for t (Refuted)")
 
 
 def test_two_negative_extents_make_no_block() -> None:
     """Their product is large enough."""
     f = program('if n == -2:\n    t = T.alloc_buffer((8,), "int32")\n    t[0] = 1\n    B[0] = t[0]', ABN)
     n, data = variable(f, "n"), buffer(f, "t").data
-    accepted(f, Share((0,), (), Buffer.declare("w", (n + 4, n + 6), "int32", data=data)))
+    accepted(f, MergeAllocations((0,), (), Buffer.declare("w", (n + 4, n + 6), "int32", data=data)))
     block = Buffer.declare("w", (n, n * 2), "int32", data=data)
-    refused(f, Share((0,), (), block), "an extent that is not negative (Refuted)")
+    refused(f, MergeAllocations((0,), (), block), "an extent that is not negative (Refuted)")
     text = 'for k in range(1):\n    {0} = T.alloc_buffer((8,), "int32")\n    {0}[0] = 1\n    B[0] = {0}[0]\n'
     both = (text.format("t") + text.format("u")).replace("\n", "\n    ").rstrip()
     f = program(f"if n == -2:\n    {both}", ABN)
     n = variable(f, "n")
     scoped = accepted(f, run_once((0, 0)), run_once((0, 1)))
-    accepted(scoped, Share((0,), (0, 1), Buffer.declare("w", (2, 4), "int32")))
-    refused(scoped, Share((0,), (0, 1), Buffer.declare("w", (n, n * 2), "int32")), "not negative (Refuted)")
+    accepted(scoped, MergeAllocations((0,), (0, 1), Buffer.declare("w", (2, 4), "int32")))
+    refused(scoped, MergeAllocations((0,), (0, 1), Buffer.declare("w", (n, n * 2), "int32")), "not negative (Refuted)")
     refused(
         scoped,
-        Share((), (0, 1), Buffer.declare("w", (8,), "int32")),
+        MergeAllocations((), (0, 1), Buffer.declare("w", (8,), "int32")),
         "no buffer is allocated here",
     )
 

@@ -11,9 +11,9 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.bind import Inline
-from verified_tir.kernel.rules.lanes import Lanes
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.scope import Declare
+from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.schedule import moves
 
 ABN = AB + ", n: T.int32"
@@ -38,17 +38,17 @@ def test_a_condition() -> None:
 def test_a_vector_store() -> None:
     f = program("for i in T.vectorized(4):\n    B[i] = A[i]", EIGHT)
     a = buffer(f, "A")
-    accepted(f, Lanes((), (RAMP,), Load(a, (RAMP,))))
-    refused(f, Lanes((), (RAMP,), Load(a, (RAMP + Ramp(Var.fresh("q"), const(0), 4),))), "q is not in scope here")
+    accepted(f, Vectorize((), (RAMP,), Load(a, (RAMP,))))
+    refused(f, Vectorize((), (RAMP,), Load(a, (RAMP + Ramp(Var.fresh("q"), const(0), 4),))), "q is not in scope here")
     g = program("for i in range(4):\n    B[0:4] = A[0:4]", EIGHT)
-    refused(g, Lanes((), (RAMP,), Load(buffer(g, "A"), (RAMP,))), "holds a vector store already")
+    refused(g, Vectorize((), (RAMP,), Load(buffer(g, "A"), (RAMP,))), "contains a vector store already")
 
 
 def test_a_lane_is_defined_where_its_iteration_was() -> None:
     f = program("for i in T.vectorized(4):\n    B[i] = A[i]", EIGHT)
     a = buffer(f, "A")
     same, other = Load(a, (RAMP,)), Load(a, (Ramp(const(4), const(1), 4),))
-    refused(f, Lanes((), (RAMP,), Select(binary("lt", other, same), same, same)), "what its iteration of the loop")
+    refused(f, Vectorize((), (RAMP,), Select(binary("lt", other, same), same, same)), "what its iteration of the loop")
 
 
 def test_steps_lead_to_programs_that_theorems_are_about() -> None:

@@ -14,8 +14,8 @@ from verified_tir.ir.script import parse
 from verified_tir.ir.stmt import Allocate, Evaluate, LetStmt, Seq, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite, substitute, walk
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.rules.share import Share
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.recipes import run_once, unlabelled
 
@@ -139,18 +139,22 @@ def test_a_local_buffer_of_another_shape() -> None:
     i, j = variable(f, "i"), variable(f, "j")
     w = Buffer.declare("w", (32,), data=t.data)
     moves = (((i, j), (i * 8 + j,)), ((const(3), const(7)), (const(31),)))
-    done = accepted(f, Share((), (), w), redirected((0, 0), t, w, moves), Drop((0,)))
+    done = accepted(f, MergeAllocations((), (), w), redirected((0, 0), t, w, moves), Drop((0,)))
     assert body_of(done) == (
         'w = T.alloc_buffer((32,), "float32")\n'
         "for i, j in T.grid(4, 8):\n    w[i * 8 + j] = T.float32(1.0)\nB[0, 0] = w[31]"
     )
-    accepted(f, Share((), (), Buffer.declare("w", (9,), "float32x4", data=t.data)))
-    refused(f, Share((), (), Buffer.declare("w", (31,), data=t.data)), "the block of w holds t (Refuted)")
-    of_another_block = accepted(f, Share((), (), Buffer.declare("v", (32,))))
+    accepted(f, MergeAllocations((), (), Buffer.declare("w", (9,), "float32x4", data=t.data)))
+    refused(
+        f,
+        MergeAllocations((), (), Buffer.declare("w", (31,), data=t.data)),
+        "the block of w is large enough for t (Refuted)",
+    )
+    of_another_block = accepted(f, MergeAllocations((), (), Buffer.declare("v", (32,))))
     assert 't = T.decl_buffer((4, 8), "float32", data=v.data)' in body_of(of_another_block)
     with pytest.raises(IRError, match="w is a view of a block in scope 'global', not in 'shared'"):
         Buffer.declare("w", (32,), data=t.data, scope="shared")
-    refused(f, Share((0,), (), w), "no buffer is allocated here")
+    refused(f, MergeAllocations((0,), (), w), "no buffer is allocated here")
 
 
 def once(name: str, extent: int) -> str:
@@ -165,18 +169,22 @@ def test_sharing_a_block() -> None:
     f = program(once("t", 8) + "A[0, 0] = 1.0\n" + once("u", 4), SQUARE)
     scoped = accepted(f, run_once((0,)), run_once((2,)))
     w = Buffer.declare("w", (8,))
-    shared = body_of(accepted(scoped, Share((), (0, 2), w)))
+    shared = body_of(accepted(scoped, MergeAllocations((), (0, 2), w)))
     assert shared.startswith('w = T.alloc_buffer((8,), "float32")\n')
     assert shared.count("data=w.data") == 2
-    refused(scoped, Share((), (0, 2), Buffer.declare("w", (7,))), "the block of w holds t (Refuted)")
-    assert body_of(accepted(scoped, Share((), (2, 0), w))) == shared
-    assert body_of(accepted(scoped, Share((), (0,), w))).count("data=w.data") == 1
-    refused(scoped, Share((), (0, 1), w), "no buffer is allocated here")
-    refused(scoped, Share((), (0, 3), w), "no statement at step 3")
-    refused(scoped, Share((), (-1, 0), w), "no statement at step -1")
-    refused(scoped, Share((), (0, 2), buffer(scoped, "A")), "A is bound twice")
-    refused(scoped, Share((), (0,), buffer(scoped, "u")), "u is bound twice")
-    refused(scoped, Share((), (0, 2), Buffer.declare("w", (8,), scope="local")), "lives in scope")
+    refused(
+        scoped,
+        MergeAllocations((), (0, 2), Buffer.declare("w", (7,))),
+        "the block of w is large enough for t (Refuted)",
+    )
+    assert body_of(accepted(scoped, MergeAllocations((), (2, 0), w))) == shared
+    assert body_of(accepted(scoped, MergeAllocations((), (0,), w))).count("data=w.data") == 1
+    refused(scoped, MergeAllocations((), (0, 1), w), "no buffer is allocated here")
+    refused(scoped, MergeAllocations((), (0, 3), w), "no statement at step 3")
+    refused(scoped, MergeAllocations((), (-1, 0), w), "no statement at step -1")
+    refused(scoped, MergeAllocations((), (0, 2), buffer(scoped, "A")), "A is bound twice")
+    refused(scoped, MergeAllocations((), (0,), buffer(scoped, "u")), "u is bound twice")
+    refused(scoped, MergeAllocations((), (0, 2), Buffer.declare("w", (8,), scope="local")), "lives in scope")
 
 
 def test_broadcast_indices_touch_one_element() -> None:
@@ -219,9 +227,9 @@ class M:
     rows = accepted(f, unlabelled())
     assert isinstance(rows.body, Seq) and all(isinstance(s, Allocate) for s in rows.body.stmts)
     why = "t is passed to size, which would see another shape"
-    refused(rows, Share((0,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
-    accepted(rows, Share((1,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "u").data)))
-    refused(rows, Share((), (0, 1), Buffer.declare("w", (8,), "int32")), why)
+    refused(rows, MergeAllocations((0,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
+    accepted(rows, MergeAllocations((1,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "u").data)))
+    refused(rows, MergeAllocations((), (0, 1), Buffer.declare("w", (8,), "int32")), why)
     pointer, name = buffer(f, "t").data, Var.fresh("p", HANDLE)
     named = rows.with_body(
         rewrite(
@@ -229,7 +237,7 @@ class M:
             lambda n: LetStmt(name, pointer, substitute(n, {pointer: name})) if isinstance(n, Evaluate) else None,
         )
     )
-    refused(named, Share((0,), (), Buffer.declare("w", (8,), "int32", data=pointer)), why)
+    refused(named, MergeAllocations((0,), (), Buffer.declare("w", (8,), "int32", data=pointer)), why)
 
 
 def test_the_same_value_at_another_place_is_not_the_same_access() -> None:

@@ -11,8 +11,8 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Cast, Expr, Load, Ramp
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare
-from verified_tir.kernel.rules.share import Share
 from verified_tir.schedule.edits import redirected, rewritten
 from verified_tir.schedule.recipes import Recipe, run_once
 from verified_tir.semantics.interpreter import UndefinedBehaviour, refines, run
@@ -110,23 +110,23 @@ def test_a_block_may_be_a_buffer_that_is_declared_already() -> None:
         't = T.alloc_buffer((4,), "int32")\nv = T.decl_buffer((4,), "int32", data=t.data)\nv[0] = 1\nB[0] = t[0]'
     )
     for name in "tv":
-        after = accepted(f, Share((), (), buffer(f, name)))
+        after = accepted(f, MergeAllocations((), (), buffer(f, name)))
         for first in (-1, 1):
             given = {"A": np.array([0] * 4, np.int32), "B": np.array([first] * 4, np.int32)}
             assert not refines(run(f, given), run(after, given))
-    accepted(f, Share((), (), Buffer.declare("w", (4,), "int32", data=buffer(f, "t").data)))
+    accepted(f, MergeAllocations((), (), Buffer.declare("w", (4,), "int32", data=buffer(f, "t").data)))
 
 
 def test_a_buffer_begins_where_its_block_does() -> None:
     f = program('t = T.alloc_buffer((2,), "int32", elem_offset=1)\nt[0] = 1\nB[0] = t[0]')
-    starts = "view: the block of w holds t (Refuted)"
-    refused(f, Share((), (), Buffer.declare("w", (4,), "int32")), starts)
+    starts = "view: the block of w is large enough for t (Refuted)"
+    refused(f, MergeAllocations((), (), Buffer.declare("w", (4,), "int32")), starts)
     f = program('t = T.alloc_buffer((2,), "int32")\nt[0] = 1\nB[0] = t[0]')
-    refused(f, Share((), (), Buffer.declare("w", (4,), "int32", elem_offset=const(1))), starts)
+    refused(f, MergeAllocations((), (), Buffer.declare("w", (4,), "int32", elem_offset=const(1))), starts)
     strided = Buffer.declare("w", (4,), "int32", strides=(const(0),))  # one element
-    refused(f, Share((), (), strided), "w has strides")
+    refused(f, MergeAllocations((), (), strided), "w has strides")
     f = program('t = T.alloc_buffer((2,), "int32", strides=(3,))\nt[1] = 1\nB[0] = t[1]')
-    refused(f, Share((), (), Buffer.declare("w", (2,), "int32")), "t has strides")
+    refused(f, MergeAllocations((), (), Buffer.declare("w", (2,), "int32")), "t has strides")
 
 
 def test_a_shared_block_is_large_enough_where_a_buffer_begins() -> None:
@@ -138,24 +138,28 @@ def test_a_shared_block_is_large_enough_where_a_buffer_begins() -> None:
                        (alloc.format("t", "n") + known + alloc.format("u", 8), False)):  # fmt: skip
         f = program("T.assume(n >= 0)\n" + text, ABN)
         scoped = accepted(f, run_once((1,)), run_once((3,)))
-        rule = Share((), (1, 3), Buffer.declare("w", (8,), "int32"))
-        accepted(scoped, rule) if fine else refused(scoped, rule, "view: the block of w holds ")
+        rule = MergeAllocations((), (1, 3), Buffer.declare("w", (8,), "int32"))
+        accepted(scoped, rule) if fine else refused(scoped, rule, "view: the block of w is large enough for ")
 
 
 def test_a_block_for_all_iterations_and_for_both_branches() -> None:
     """What an earlier iteration left may stand in the buffer, which was undefined; the block has its size outside."""
     text = 'for i in range(4):\n    t = T.alloc_buffer(({},), "int32")\n    t[0] = i\n    B[i] = t[0]'
     block = Buffer.declare("w", (4,), "int32")
-    shared = body_of(accepted(program(text.format("i + 1")), Share((), (0,), block)))
+    shared = body_of(accepted(program(text.format("i + 1")), MergeAllocations((), (0,), block)))
     assert shared.startswith('w = T.alloc_buffer((4,), "int32")\nfor i in range(4):\n')
     assert 't = T.decl_buffer((i + 1,), "int32", data=w.data)' in shared
-    refused(program(text.format("i + 2")), Share((), (0,), block), "view: the block of w holds t (Refuted)")
+    refused(
+        program(text.format("i + 2")),
+        MergeAllocations((), (0,), block),
+        "view: the block of w is large enough for t (Refuted)",
+    )
     f = program(text.format("4"))
     i = f.body.var  # type: ignore[attr-defined]
-    refused(f, Share((), (0,), Buffer.declare("w", (i + 4,), "int32")), "i is not in scope here")
+    refused(f, MergeAllocations((), (0,), Buffer.declare("w", (i + 4,), "int32")), "i is not in scope here")
     alloc = '    {0} = T.alloc_buffer((4,), "int32")\n    {0}[0] = 1\n    B[0] = {0}[0]\n'
     f = program("if n > 0:\n" + alloc.format("t") + "else:\n" + alloc.format("u"), ABN)
-    assert body_of(accepted(f, Share((), (0, 1), block))).count("data=w.data") == 2
+    assert body_of(accepted(f, MergeAllocations((), (0, 1), block))).count("data=w.data") == 2
 
 
 def test_a_mask_that_is_another_one_is_no_way_to_name_an_element() -> None:

@@ -10,7 +10,7 @@ from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.lanes import Lanes
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.recompute import Recompute
@@ -19,11 +19,11 @@ from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
-from verified_tir.kernel.rules.share import Share
 from verified_tir.kernel.rules.stage import Stage
+from verified_tir.kernel.rules.vectorize import Vectorize
 
 RULES: Final = frozenset({
-    Axiom, Bind, Couple, Declare, Drop, Erase, Implement, Inline, Insert, Lanes, Move, PadValue, Reassociate, Refine,
-    Recompute, Relayout, Reorder, Rewrite, Same, Share, Stage,
+    Axiom, Bind, Couple, Declare, Drop, Erase, Implement, Inline, Insert, MergeAllocations, Move, PadValue, Reassociate,
+    Recompute, Refine, Relayout, Reorder, Rewrite, Same, Stage, Vectorize,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused."""

@@ -11,8 +11,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Stmt, Store, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
-from verified_tir.kernel.rules.lanes import Lanes
-from verified_tir.kernel.rules.share import Share
+from verified_tir.kernel.rules.merge_allocations import MergeAllocations
+from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.recipes import Recipe
@@ -83,7 +83,7 @@ def _lanes(low: int, count: int, target: int, where: int, what: int, asked: int)
         mask = None if ask is None else _spread(ask(ramp), count)
         value = _spread(VALUES[what % len(VALUES)](ramp), count)
         value = _masked(value, mask) if mask_loads and mask is not None else value
-        rules.append(Lanes((0,), (_spread(PLACES[where % len(PLACES)](ramp), count),), value, mask))
+        rules.append(Vectorize((0,), (_spread(PLACES[where % len(PLACES)](ramp), count),), value, mask))
 
     lanes(start, where, what, asked)
     lanes(start, where, what, asked, True)
@@ -160,8 +160,8 @@ def _shared(first: int, second: int, block: int, dtype: int, use: int) -> Made:
     two = seq(Allocate(t, used(t, 0)), Allocate(u, used(u, 1)))
     shape, kind = (SIZES[block](),), DTYPES[dtype]
     whole = Buffer.declare("s", shape, kind)
-    rules: list[Rule] = [Share((), (0, 1), whole)]
-    rules += [Share((k,), (), Buffer.declare("s", shape, kind, data=b.data)) for k, b in enumerate((t, u))]
+    rules: list[Rule] = [MergeAllocations((), (0, 1), whole)]
+    rules += [MergeAllocations((k,), (), Buffer.declare("s", shape, kind, data=b.data)) for k, b in enumerate((t, u))]
     return function([X, Y, n], two), rules
 
 

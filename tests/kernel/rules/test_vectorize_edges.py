@@ -10,7 +10,7 @@ from tests.kernel.programs import AB, accepted, buffer, program, refused, variab
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Broadcast, Call, Expr, LetExpr, Load, Ramp, Var
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.lanes import Lanes
+from verified_tir.kernel.rules.vectorize import Vectorize
 
 ABN = AB + ", n: T.int32"
 RAMP = Ramp(const(0), const(1), 4)
@@ -27,14 +27,14 @@ def mask(n: int) -> Expr:
 
 def test_a_condition_needs_a_mask() -> None:
     f = program("for i in range(4):\n    if i < n:\n        A[i] = 1", ABN)
-    refused(f, Lanes((), (RAMP,), ONES), "is masked exactly where an iteration")
-    accepted(f, Lanes((), (RAMP,), ONES, binary("lt", RAMP, Broadcast(variable(f, "n"), 4))))
+    refused(f, Vectorize((), (RAMP,), ONES), "is masked exactly where an iteration")
+    accepted(f, Vectorize((), (RAMP,), ONES, binary("lt", RAMP, Broadcast(variable(f, "n"), 4))))
 
 
 def test_a_condition_on_the_iteration_keeps_the_order() -> None:
     f = program("for i in range(1, 5):\n    if i < 9:\n        A[i] = A[i - 1]", AB.replace("(4,)", "(8,)", 1))
     a, after = buffer(f, "A"), Ramp(const(1), const(1), 4)
-    rule = Lanes((), (after,), Load(a, (RAMP,)), binary("lt", after, Broadcast(const(9), 4)))
+    rule = Vectorize((), (after,), Load(a, (RAMP,)), binary("lt", after, Broadcast(const(9), 4)))
     why = "reads what an earlier one wrote: the write and the read of A touch different elements (Refuted)"
     refused(f, rule, why)
 
@@ -44,22 +44,22 @@ def test_a_value_is_safe_under_all_conditions_only() -> None:
     f = program("for i in range(4):\n    if n > 0:\n        if i < 4:\n            A[i] = 8 // n", ABN)
     n = variable(f, "n")
     both = binary("and", Broadcast(n > 0, 4), mask(4))
-    refused(f, Lanes((), (RAMP,), Broadcast(8 // n, 4), both), "safety: 8 // n: no division by zero (Refuted)")
+    refused(f, Vectorize((), (RAMP,), Broadcast(8 // n, 4), both), "safety: 8 // n: no division by zero (Refuted)")
     guarded = Broadcast(8 // binary("max", n, 1), 4)
-    accepted(f, Lanes((), (RAMP,), guarded, both))
+    accepted(f, Vectorize((), (RAMP,), guarded, both))
 
 
 @pytest.mark.parametrize("old", [f"if {G} > 0:\n        A[i] = 1", f"A[{G}] = 1", f"A[i] = {G}"])
 def test_an_opaque_call_of_the_loop_stays(old: str) -> None:
     f = program(f"for i in range(4):\n    {old}")
-    found = refused(f, Lanes((), (RAMP,), ONES, mask(4)), "")
+    found = refused(f, Vectorize((), (RAMP,), ONES, mask(4)), "")
     assert found.reason == "an opaque call stays in its place"  # type: ignore[union-attr]
 
 
 def test_no_opaque_call_appears() -> None:
     f = program("for i in range(4):\n    A[i] = 1")
     call = Broadcast(Call(INT32, "g", ()), 4)
-    plain = Lanes((), (RAMP,), ONES)
+    plain = Vectorize((), (RAMP,), ONES)
     masked = replace(plain, predicate=mask(4))
     accepted(f, plain)
     accepted(f, masked)
@@ -72,6 +72,6 @@ def test_what_appears_is_in_scope_and_binds_its_own_variables() -> None:
     f = program("for i in range(4):\n    A[i] = n\nfor j in range(4):\n    B[j] = n", ABN)
     v, n, i = Var.fresh("v"), variable(f, "n"), variable(f, "i")
     one, other = (LetExpr(v, n, Broadcast(Binary(op, v, v), 4)) for op in ("max", "min"))
-    accepted(f, Lanes((0,), (RAMP,), one), Lanes((1,), (RAMP,), other))
-    found = refused(f, Lanes((0,), (RAMP,), Broadcast(n + i - i, 4)), "")
+    accepted(f, Vectorize((0,), (RAMP,), one), Vectorize((1,), (RAMP,), other))
+    found = refused(f, Vectorize((0,), (RAMP,), Broadcast(n + i - i, 4)), "")
     assert found.reason == "no theorem is about the result: variable i is not in scope here"  # type: ignore[union-attr]

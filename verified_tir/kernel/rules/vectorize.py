@@ -1,4 +1,4 @@
-"""A loop of one store becomes one vector store.
+"""Vectorize: a loop over one store becomes one vector store.
 
     for i in [lo, lo + n): if c(i): B[a(i)] = v(i)        ⟶        B[a′] = v′ where c′        (n lanes)
 
@@ -33,7 +33,7 @@ from verified_tir.logic import formula as f
 
 @final
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class Vectorize:
     """Replace the loop at ``path``, whose body is one store (under conditions), by a vector store.
 
     :param indices: the store's indices with the lanes of the loop in the last one.
@@ -49,10 +49,10 @@ class Lanes:
     def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         loop = ir.at(before.body, self.path)
         if not isinstance(loop, ir.For) or not isinstance(loop.extent, ir.IntImm) or loop.extent.value < 2:
-            raise Misfit("no loop of a constant extent of at least 2")
+            raise Misfit("not a loop of a constant extent of at least 2")
         store = _only_store(loop)
         if store.value.dtype is not store.buffer.dtype:
-            raise Misfit(f"the loop over {loop.var.name} holds a vector store already")
+            raise Misfit(f"the loop over {loop.var.name} contains a vector store already")
         new = ir.Store(store.buffer, self.value, self.indices, self.predicate)
         if new.value.dtype.lanes != loop.extent.value * new.buffer.dtype.lanes:
             raise Misfit(f"the last index needs {loop.extent.value} lanes")
@@ -69,7 +69,7 @@ def _only_store(loop: ir.For) -> ir.Store:
     while isinstance(body, ir.If) and body.else_body is None:
         body = body.then_body
     if not isinstance(body, ir.Store):
-        raise Misfit(f"the body of the loop over {loop.var.name} is not one store: distribute it first, without labels")
+        raise Misfit(f"the body of the loop over {loop.var.name} is not one store: fission it, and remove labels")
     return body
 
 
@@ -89,13 +89,13 @@ def _questions(context: Context, loop: ir.For, new: ir.Store, path: ir.Path) -> 
     given.extend(f.implies(f.and_(*s.premises), s.condition) for _, s in iteration.safety)
     yield from safe_questions(context, (s for _, s in vector.safety), tuple(given), path)
     claim = f"a lane of the store to {name} is masked exactly where an iteration over {var} stores nothing"
-    yield Question("lanes", claim, context, tuple(given), f.eq(masked, stores), path)
+    yield Question("vectorize", claim, context, tuple(given), f.eq(masked, stores), path)
     same_place = f.and_(*[f.eq(x, y) for x, y in zip(now.address, was.address, strict=True)])
     claim = f"each lane stores to {name} where its iteration of the loop over {var} does"
-    yield Question("lanes", claim, context, (*given, stores), same_place, path)
+    yield Question("vectorize", claim, context, (*given, stores), same_place, path)
     same = f.and_(f.eq(was.written.value, now.written.value), now.written.defined)
     claim = f"each lane stores to {name} what its iteration of the loop over {var} does"
-    yield Question("lanes", claim, context, (*given, stores, was.written.defined), same, path)
+    yield Question("vectorize", claim, context, (*given, stores, was.written.defined), same, path)
 
 
 def _reads_before_writes(context: Context, loop: ir.For, path: ir.Path) -> Iterator[Question]:

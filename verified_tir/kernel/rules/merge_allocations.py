@@ -1,4 +1,4 @@
-"""Local buffers become views of a block that is allocated around them.
+"""Allocation merging and reshaping: local buffers become views of one block that is allocated around them.
 
     B = alloc(s); S         ⟶    W = alloc(s′); B = decl_buffer(s, data=W.data); S
     A = alloc(…) in S; …;   ⟶    W = alloc(s′); A = decl_buffer(…, data=W.data) in S; …;
@@ -28,8 +28,8 @@ from verified_tir.logic import formula as f
 
 @final
 @dataclass(frozen=True, slots=True)
-class Share:
-    """The buffers that some statements allocate become views of one block.
+class MergeAllocations:
+    """Make the buffers that some statements allocate views of one block.
 
     :param path: the allocation, or the statement in which allocations stand: a sequence, most often.
     :param positions: of these among its sub-statements; none if ``path`` is the allocation itself.
@@ -68,7 +68,7 @@ class Share:
             encoder = here.encoder()
             starts = [f.eq(encoder.value(b.elem_offset), f.integer(0)) for b in (s.buffer, self.block)]
             fits = f.le(bytes_of(s.buffer, encoder), bytes_of(self.block, encoder))
-            claim = f"the block of {self.block.name} holds {s.buffer.name}"
+            claim = f"the block of {self.block.name} is large enough for {s.buffer.name}"
             yield Question("view", claim, here, (), f.and_(fits, *starts), place)
 
 
