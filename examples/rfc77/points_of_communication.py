@@ -145,16 +145,16 @@ def zeros_in_the_padding(stmt: Stmt) -> Stmt:
     raise AssertionError(f"not the nest of transform_A: {stmt}")
 
 
-def zeros_inserted(s: Schedule, killer: int) -> Refines | Unproved | NoMatch:
-    """What the kernel says to zeros in the padding; ``killer``: how many statements later it is overwritten."""
+def zeros_inserted(s: Schedule, overwritten_by: int) -> Refines | Unproved | NoMatch:
+    """What the kernel says to zeros in the padding; ``overwritten_by``: how many statements later it is overwritten."""
     place, nest = next(places(s.func.body, lambda stmt: isinstance(stmt, For)))
-    return apply(Insert(place, zeros_in_the_padding(nest), "after", killer), s.theorem, Prover(Solver()))
+    return apply(Insert(place, zeros_in_the_padding(nest), "after", overwritten_by), s.theorem, Prover(Solver()))
 
 
 @schedule(transform_A)
 def an_output_is_changed(s: Schedule) -> None:
     """Not valid: what B's padding held is lost."""
-    refused = zeros_inserted(s, killer=0)
+    refused = zeros_inserted(s, overwritten_by=0)
     assert isinstance(refused, Unproved) and isinstance(refused.verdict, Counterexample)
 
 
@@ -239,7 +239,7 @@ def split_with_undef(s: Schedule) -> None:
 @schedule(transform_A_undef)
 def an_output_that_may_hold_anything(s: Schedule) -> None:
     """Valid: the store of undef behind it overwrites the zeros."""
-    theorem = zeros_inserted(s, killer=1)
+    theorem = zeros_inserted(s, overwritten_by=1)
     assert isinstance(theorem, Refines)
 
     merged = Schedule(theorem.after)

@@ -210,7 +210,7 @@ MALFORMED: dict[str, tuple[str, str]] = {
     "a theorem": ("(Theorem (Seq []) true [] [] none)", "Theorem.start"),
     "too few fields": ("(Erase [1])", "a Erase has 3 fields, not 1"),
     "a string for a place": ('(Erase "1" 0 false)', "Erase.path: tuple is wanted"),
-    "a number for a bool": ("(Erase [1] 0 1)", "Erase.outdated: bool is wanted"),
+    "a number for a bool": ("(Erase [1] 0 1)", "Erase.dead_at_end: bool is wanted"),
     "a bool for a number": ("(Erase [1] true false)", "a bool is no number"),
     "a free variable": ("(Partition [1] %99)", "nothing has the number %99"),
     "a free buffer": ("(Declare [1] @99)", "nothing has the number @99"),

@@ -75,5 +75,5 @@ for i in range(3):
     B.vstore([T.Ramp(i + 1, 1, 2)], T.Broadcast(2, 2), predicate=T.Broadcast(not c, 2))
 """
     params = 'B: T.Buffer((5,), "int32"), C: T.Buffer((4,), "float32"), x: T.float32'
-    accepted(program(body.format("x"), params), Erase((0, 0), killer=1))
-    refused(program(body.format("t[0]"), params), Erase((0, 0), killer=1), "it is certainly overwritten later")
+    accepted(program(body.format("x"), params), Erase((0, 0), overwritten_by=1))
+    refused(program(body.format("t[0]"), params), Erase((0, 0), overwritten_by=1), "it is certainly overwritten later")

@@ -234,7 +234,7 @@ if (A[0] < A[1]) == (A[1] < A[2]):
     refused(f, moves.decide((0, 1), True), "the branch is always taken here")
 
 
-def test_the_condition_under_which_a_killer_stores_may_change_between_iterations() -> None:
+def test_the_condition_under_which_an_overwriting_statement_stores_may_change_between_iterations() -> None:
     f = program(
         """
 t = T.alloc_buffer((1,), "float32")
@@ -248,7 +248,7 @@ for i in range(3):
 """,
         AB + ', C: T.Buffer((4,), "float32")',
     )
-    refused(f, Erase((0, 0), killer=1), "it is certainly overwritten later")
+    refused(f, Erase((0, 0), overwritten_by=1), "it is certainly overwritten later")
 
 
 # ------------------------------------------------------------------------------------------- bounds that are data

@@ -35,8 +35,8 @@ def test_what_a_mask_spares_is_no_conflict() -> None:
 
 def test_a_masked_store_does_not_kill_what_it_spares() -> None:
     text = "A[{0}] = 1\n" + FIVE
-    accepted(program(text.format(4), EIGHT), Erase((0,), killer=1))
-    refused(program(text.format(5), EIGHT), Erase((0,), killer=1), "certainly overwritten")
+    accepted(program(text.format(4), EIGHT), Erase((0,), overwritten_by=1))
+    refused(program(text.format(5), EIGHT), Erase((0,), overwritten_by=1), "certainly overwritten")
 
 
 def test_the_mask_of_a_load_may_go_where_all_lanes_are_in_bounds() -> None:

@@ -1,4 +1,4 @@
-"""Whenever recompute, outdated or stage apply, the interpreter agrees: random programs, beyond those enumerated."""
+"""Whenever recompute, erase or stage apply, the interpreter agrees: random programs, beyond those enumerated."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _at(func: PrimFunc, path: Path) -> Stmt:
     return next(s for p, s in places(func.body, lambda s: True) if p == path)
 
 
-def outdated(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
+def dead_at_end(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
     """``t = alloc; S; A; B`` of random statements, S gone."""
     n = Var.fresh("n")
     t = Buffer.declare("t", (draw(st.integers(1, 4)),), "int32")
@@ -91,7 +91,7 @@ def outdated(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
     parts = [statement(draw, scope) for _ in range(draw(st.integers(2, 4)))]
     func = function([X, Y, n], Allocate(t, seq(*parts)))
     paths = [p for p, _ in places(func.body, lambda s: True) if p]
-    return func, [Erase(draw(st.sampled_from(paths)), outdated=True) for _ in range(3)]
+    return func, [Erase(draw(st.sampled_from(paths)), dead_at_end=True) for _ in range(3)]
 
 
 def staged(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
@@ -122,7 +122,7 @@ def staged(draw: Draw) -> tuple[PrimFunc, list[Rule]]:
 SHAPES = {
     "recompute": producer_and_consumer,
     "recompute anything": any_statement_again,
-    "outdated": outdated,
+    "dead at the end": dead_at_end,
     "stage": staged,
 }
 

@@ -80,7 +80,7 @@ def divided(s: Schedule, start: int, tile: int = 6, end: int = 12) -> None:
 
     def steps(session: Session) -> None:
         session.apply(again)
-        session.apply(Erase((0, 0), outdated=True))
+        session.apply(Erase((0, 0), dead_at_end=True))
 
     s._do("divide", (), steps)
 
@@ -93,7 +93,7 @@ def test_9_tiles_that_overlap_start_where_the_loop_starts() -> None:
     refused(
         SHIFTED,
         lambda s: divided(s, 2, tile=3),
-        "the store to t is dead: what is overwritten later is not read before that",
+        "the store to t is dead: no later read sees it",
     )
 
 

@@ -70,8 +70,8 @@ def test_3_putting_a_let_back_past_a_write_to_another_element_is_accepted() -> N
 
 def test_4_splitting_a_write_that_reads_what_it_overwrites_is_refused() -> None:
     text = program('for i in range(8):\n    with T.block("w"):\n        B[i] = A[i] + B[i]')
-    refusal = refused(text, lambda s: s.split_write("w"), "what is overwritten later is not read before that")
-    assert refusal.obligation is not None and refusal.obligation.name == "dead"
+    refusal = refused(text, lambda s: s.split_write("w"), "no later read sees it")
+    assert refusal.obligation is not None and refusal.obligation.name == "dead-store"
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_8_merging_writes_while_an_alias_reads_in_between_is_refused() -> None:
     refusal = refused(
         program(MERGED.format(far=0)),
         lambda s: s.merge_writes("first", "second"),
-        "the store to C is dead: what is overwritten later is not read before that",
+        "the store to C is dead: no later read sees it",
     )
-    assert refusal.obligation is not None and refusal.obligation.name == "dead"
+    assert refusal.obligation is not None and refusal.obligation.name == "dead-store"
 
 
 def test_8_merging_writes_while_an_alias_reads_another_element_is_accepted() -> None:
@@ -164,5 +164,5 @@ for i in range(8):
     refused(
         text.replace("T.{read}", 'T.Cast("float32", W[i])'),
         lambda s: s.merge_writes("first", "second"),
-        "what is overwritten later is not read before that",
+        "no later read sees it",
     )

@@ -409,7 +409,7 @@ def f(a: T.handle, b: T.handle, n: T.int32, m: T.int32):
         ("A[i] = 1.0\n        B[i] = A[i]", "what writes A without going through A_local comes after its last read"),
     ],
 )
-def test_a_copy_that_is_outdated_when_it_is_read(statements: str, claim: str) -> None:
+def test_a_copy_that_is_not_up_to_date_when_it_is_read(statements: str, claim: str) -> None:
     head = (
         '@T.prim_func\ndef f(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):\n    for i in range(15):\n'
     )

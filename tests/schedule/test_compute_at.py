@@ -222,7 +222,7 @@ def f(a: T.handle, b: T.handle, n: T.int32):
 
 def test_what_is_refused() -> None:
     more = CONSUMER + "for y2 in range(2):\n    B[y2, 0] = t[y2 + 16, 0]\n"
-    claim = "the store to t is dead: what is overwritten later is not read before that"
+    claim = "the store to t is dead: no later read sees it"
     refused(program(PRODUCER, more.replace("16, 6", "14, 6")), lambda s: s.compute_at("t", "y"), claim)
     changed = CONSUMER.replace("    with", "    A[17 - y, x] = 1.0\n    with")
     refused(

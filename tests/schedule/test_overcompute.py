@@ -157,8 +157,8 @@ def test_the_example_of_the_rfc_reads_past_the_end() -> None:
 @pytest.mark.parametrize(
     ("program", "claim"),
     [
-        (convolution("C[0, 0] = B[3, 2]"), "what is overwritten later is not read before that"),
-        (convolution("C[0, 0] = B[3, 3] * 0.0"), "what is overwritten later is not read before that"),
+        (convolution("C[0, 0] = B[3, 2]"), "no later read sees it"),
+        (convolution("C[0, 0] = B[3, 3] * 0.0"), "no later read sees it"),
         (convolution(first=3), NO_OP),
     ],
 )
@@ -208,7 +208,7 @@ def test_overwritten_in_the_same_iteration() -> None:
     program = "for i in range(8):\n    if A[i] > 0:\n        B[i] = B[i] + 1\n    B[i] = {value}"
     s = accepted(text(params, program.format(value="A[i]")), overcompute)
     assert body(s) == "for i in range(8):\n    B[i] = B[i] + 1\n    B[i] = A[i]"
-    refused(text(params, program.format(value="B[i]")), overcompute, "not read before that")
+    refused(text(params, program.format(value="B[i]")), overcompute, "no later read sees it")
 
 
 # --------------------------------------------------------------------------------------------------------- equal arms

@@ -234,7 +234,7 @@ def test_what_something_else_reads_stays() -> None:
     refused(
         more,
         lambda s: s.compute_at("t", "y"),
-        "the store to t is dead: what is overwritten later is not read before that",
+        "the store to t is dead: no later read sees it",
     )
 
 

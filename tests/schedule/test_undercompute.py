@@ -69,7 +69,7 @@ def test_elements_that_are_no_padding_are_read(between: str) -> None:
 
 @pytest.mark.parametrize("between", ["C[0, 0] = B[3, 2]", "for i in range(4):\n    C[i, 0] = B[i, 3] * 0.0"])
 def test_padding_that_is_read_meanwhile(between: str) -> None:
-    refused(convolution(between), branching, "what is overwritten later is not read before that")
+    refused(convolution(between), branching, "no later read sees it")
 
 
 def test_padding_that_the_loop_itself_reads() -> None:

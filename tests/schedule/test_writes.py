@@ -150,7 +150,7 @@ def test_an_overwritten_value_goes() -> None:
 def test_what_stands_in_between() -> None:
     s = accepted(pair("A[i]", "C[i] + D[i]", "D[i] = C[i + 1]"), merge)
     assert "C[i] = A[i] + D[i]" in body(s)
-    refused(pair("A[i]", "C[i] + D[i]", "D[i] = C[i]"), merge, "what is overwritten later is not read before that")
+    refused(pair("A[i]", "C[i] + D[i]", "D[i] = C[i]"), merge, "no later read sees it")
     refused(pair("A[i]", "C[i] + D[i]", "A[i] = 0.0"), merge, "A[i] equals written[()]")
 
 

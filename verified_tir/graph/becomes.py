@@ -140,7 +140,7 @@ def _second(session: Session, path: Path) -> Path:
 
 def _before(session: Session, path: Path, wanted: Stmt) -> None:
     second = _second(session, path)
-    session.apply(Insert(path, wanted, "before", killer=1))
+    session.apply(Insert(path, wanted, "before", overwritten_by=1))
     session.apply(Erase(second))
 
 
@@ -148,7 +148,7 @@ def _after(session: Session, path: Path, wanted: Stmt) -> None:
     second = _second(session, path)
     first = (*second[:-1], second[-1] - 1)
     session.apply(Insert(path, wanted, "after"))
-    session.apply(Erase(first, killer=1))
+    session.apply(Erase(first, overwritten_by=1))
 
 
 __all__ = ["Proof", "becomes"]

@@ -6,6 +6,6 @@
 ; for i in [0, 8): B[i] = 0.0, and later for j in [0, 8): B[j] = ...
 (declare-const i Int)
 (assert (and (<= 0 i) (< i 8)))
-; the instance j = i of the killer is none of its iterations
+; the instance j = i of the overwriting statement is none of its iterations
 (assert (not (and (<= 0 i) (< i 8))))
 (check-sat)

@@ -18,28 +18,30 @@ ABN = AB + ", n: T.int32"
     [
         ("B[0] = 1", ""),
         ("B[0] = A[1]", ""),
-        ("B[0] = A[0]", "what is overwritten later is not read before that"),
+        ("B[0] = A[0]", "no later read sees it"),
         ('T.evaluate(T.call_extern("int32", "g", A.data))', "it is certainly overwritten later"),
         ('T.evaluate(T.call_extern("int32", "g"))', "it is certainly overwritten later"),
         ("assert B[0] > 0, 'no'", "it is certainly overwritten later"),
         ("while B[0] > 0:\n    B[0] = B[0] - 1", "it is certainly overwritten later"),
     ],
 )
-def test_what_comes_between_a_store_and_its_killer(between: str, wrong: str) -> None:
+def test_what_comes_between_a_dead_store_and_what_overwrites_it(between: str, wrong: str) -> None:
     f = program(f"A[0] = 1\n{between}\nA[0] = 2")
     if wrong:
-        refused(f, Erase((0,), killer=2), f"the store to A is dead: {wrong}")
+        refused(f, Erase((0,), overwritten_by=2), f"the store to A is dead: {wrong}")
     else:
-        gives(f, Erase((0,), killer=2), f"{between}\nA[0] = 2")
+        gives(f, Erase((0,), overwritten_by=2), f"{between}\nA[0] = 2")
 
 
 @pytest.mark.parametrize(
-    ("killer", "fine"),
+    ("overwriting", "fine"),
     [("A[0] = 2", True), ("B[0] = A[0]", False), ("A[1] = 2", False), ("B[0] = 2", False), ("T.evaluate(A[0])", False)],
 )
-def test_a_killer_writes(killer: str, fine: bool) -> None:
-    f = program(f"A[0] = 1\n{killer}")
-    accepted(f, Erase((0,), killer=1)) if fine else refused(f, Erase((0,), killer=1), "the store to A is dead")
+def test_an_overwriting_statement_writes(overwriting: str, fine: bool) -> None:
+    f = program(f"A[0] = 1\n{overwriting}")
+    accepted(f, Erase((0,), overwritten_by=1)) if fine else refused(
+        f, Erase((0,), overwritten_by=1), "the store to A is dead"
+    )
 
 
 def test_in_the_other_branch_the_condition_is_false() -> None:
@@ -57,13 +59,13 @@ def test_in_the_other_branch_the_condition_is_false() -> None:
 )  # fmt: skip
 def test_what_others_could_notice_neither_comes_nor_goes(text: str) -> None:
     f = program(f"{text}\nA[0] = 1")
-    for killer in (0, 1):
-        refused(f, Erase((0,), killer), "an opaque call, an assert or a while loop cannot be erased")
+    for overwriting in (0, 1):
+        refused(f, Erase((0,), overwriting), "an opaque call, an assert or a while loop cannot be erased")
     assert isinstance(f.body, Seq)
     added = f.body.stmts[0]
     g = f.with_body(f.body.stmts[1])
-    for killer in (0, 1):
-        refused(g, Insert((), added, "before", killer), "an opaque call, an assert or a while loop cannot be inserted")
+    for overwriting in (0, 1):
+        refused(g, Insert((), added, "before", overwriting), "an opaque call, an assert or a while loop cannot be")
 
 
 def test_an_else_takes_the_place_of_none() -> None:

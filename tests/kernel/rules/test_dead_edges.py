@@ -17,8 +17,8 @@ ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")\n'
 NO_OP = "no-op: the {} store to {} writes the bits that are there already (Refuted)"
 WROTE = "no-op: the erased store to {} wrote the bits that were there already (Refuted)"
-READ = "dead: the store to {} is dead: what is overwritten later is not read before that (Refuted)"
-OVERWRITTEN = "dead: the store to {} is dead: it is certainly overwritten later (Refuted)"
+READ = "dead-store: the store to {} is dead: no later read sees it (Refuted)"
+OVERWRITTEN = "dead-store: the store to {} is dead: it is certainly overwritten later (Refuted)"
 
 
 def contents(f: PrimFunc, name: str, **arrays: list[int]) -> list[int]:
@@ -95,9 +95,9 @@ def test_each_dead_store_is_followed_from_where_it_stands() -> None:
     """D[1] is read while C[0] is still 1, whatever C[0] has become when the second dead store is looked at."""
     text = "C[0] = 1\nfor i in range(1):\n    A[0] = 5\n    D[1] = 5\nB[0] = D[C[0]]\nC[0] = {}\n" + "{}"
     four = AB + ', C: T.Buffer((1,), "int32"), D: T.Buffer((2,), "int32")'
-    killer = "for i in range(2):\n    A[i] = 7\n    D[i] = 7"
-    refused(program(text.format(0, killer), four), Erase((1,), 3), READ.format("D"))
-    accepted(program(text.format(0, killer).replace("C[0] = 1", "C[0] = 0"), four), Erase((1,), 3))
+    overwriting = "for i in range(2):\n    A[i] = 7\n    D[i] = 7"
+    refused(program(text.format(0, overwriting), four), Erase((1,), 3), READ.format("D"))
+    accepted(program(text.format(0, overwriting).replace("C[0] = 1", "C[0] = 0"), four), Erase((1,), 3))
 
 
 def test_what_is_stored_in_between_is_seen() -> None:

@@ -34,12 +34,12 @@ def test_what_nobody_reads() -> None:
 
 def test_a_dead_store() -> None:
     text = "A[0] = 1\nB[0] = A[{}]\nfor i in range({}):\n    A[i] = 2"
-    gives(program(text.format(1, 4)), Erase((0,), killer=2), "B[0] = A[1]\nfor i in range(4):\n    A[i] = 2")
-    reads = "dead: the store to A is dead: what is overwritten later is not read before that (Refuted)"
-    refused(program(text.format(0, 4)), Erase((0,), killer=2), reads)
-    survives = "dead: the store to A is dead: it is certainly overwritten later (Refuted)"
-    refused(program(text.format(1, "B[1]")), Erase((0,), killer=2), survives)
-    refused(program("A[0] = 1\nA[0] = A[0] + 1"), Erase((0,), killer=1), reads)
+    gives(program(text.format(1, 4)), Erase((0,), overwritten_by=2), "B[0] = A[1]\nfor i in range(4):\n    A[i] = 2")
+    reads = "dead-store: the store to A is dead: no later read sees it (Refuted)"
+    refused(program(text.format(0, 4)), Erase((0,), overwritten_by=2), reads)
+    survives = "dead-store: the store to A is dead: it is certainly overwritten later (Refuted)"
+    refused(program(text.format(1, "B[1]")), Erase((0,), overwritten_by=2), survives)
+    refused(program("A[0] = 1\nA[0] = A[0] + 1"), Erase((0,), overwritten_by=1), reads)
 
 
 def test_what_has_effects_stays() -> None:

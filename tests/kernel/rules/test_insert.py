@@ -89,13 +89,15 @@ def test_a_dead_store() -> None:
     text = "B[0] = 1\nB[1] = {}\nA[0] = 2"
     f = program(text.format("A[1]"))
     a = buffer(f, "A")
-    gives(f, Insert((0,), store(a, 9, 0), killer=3), "A[0] = 9\nB[0] = 1\nB[1] = A[1]\nA[0] = 2")
-    reads = "dead: the store to A is dead: what is overwritten later is not read before that (Refuted)"
-    refused(program(text.format("A[0]")), Insert((0,), store(a, 9, 0), killer=3), "buffer A is not declared here")
+    gives(f, Insert((0,), store(a, 9, 0), overwritten_by=3), "A[0] = 9\nB[0] = 1\nB[1] = A[1]\nA[0] = 2")
+    reads = "dead-store: the store to A is dead: no later read sees it (Refuted)"
+    refused(
+        program(text.format("A[0]")), Insert((0,), store(a, 9, 0), overwritten_by=3), "buffer A is not declared here"
+    )
     g = program(text.format("A[0]"))
-    refused(g, Insert((0,), store(buffer(g, "A"), 9, 0), killer=3), reads)
-    refused(f, Insert((0,), store(a, 9, 1), killer=3), "dead: the store to A is dead: ")
-    refused(f, Insert((0,), store(a, 9, 0), killer=4), "there are no 3 statements after this one")
+    refused(g, Insert((0,), store(buffer(g, "A"), 9, 0), overwritten_by=3), reads)
+    refused(f, Insert((0,), store(a, 9, 1), overwritten_by=3), "dead-store: the store to A is dead: ")
+    refused(f, Insert((0,), store(a, 9, 0), overwritten_by=4), "there are no 3 statements after this one")
 
 
 def test_what_does_not_fit() -> None:
@@ -143,7 +145,7 @@ def test_every_element_is_overwritten_and_none_is_read_before() -> None:
     for body, claim in (
         ("for i in range(4):\n    A[i] = i", None),
         ("for i in range(3):\n    A[i] = i", DEAD.format("A")),
-        ("for i in range(4):\n    A[i] = A[3 - i]", "what is overwritten later is not read"),
+        ("for i in range(4):\n    A[i] = A[3 - i]", "no later read sees it"),
         ("for i in range(4):\n    if B[i] > 0:\n        A[i] = i", DEAD.format("A")),
     ):
         f = program("B[0] = 1\n" + body)

@@ -13,12 +13,12 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.semantics.interpreter import refines, run
 
 ABN = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32'
-READ = "is dead: what is overwritten later is not read before that"
+READ = "is dead: no later read sees it"
 LEFT = "is dead: it is certainly overwritten later"
 
 
 @pytest.mark.parametrize(
-    ("later", "killer", "why"),
+    ("later", "overwritten_by", "why"),
     [
         ("B[0] = 2", 1, ""),
         ("B[1] = 2", 1, LEFT),
@@ -49,9 +49,9 @@ LEFT = "is dead: it is certainly overwritten later"
         ("for i in range(1, 3):\n    A[i] = B[i - 1]\n    B[i - 1] = 2", 1, READ),  # it stores after it has read
     ],
 )
-def test_what_a_store_leaves_is_overwritten(later: str, killer: int, why: str) -> None:
+def test_what_a_store_leaves_is_overwritten(later: str, overwritten_by: int, why: str) -> None:
     f = program("B[0] = 1\n" + later, ABN)
-    rule = Erase((0,), killer)
+    rule = Erase((0,), overwritten_by)
     if why:
         refused(f, rule, why)
         return
@@ -90,7 +90,7 @@ def test_what_stops_the_run_keeps_what_was_stored_before() -> None:
     f = program("B[0] = 1\nassert A[0] > 0\nB[0] = 2", ABN)
     refused(f, Erase((0,), 2), LEFT)
     local = program('t = T.alloc_buffer((1,), "int32")\nt[0] = 1\nassert A[0] > 0\nt[0] = 2\nB[0] = t[0]', ABN)
-    accepted(local, Erase((0, 0), outdated=True))  # nobody sees t
+    accepted(local, Erase((0, 0), dead_at_end=True))  # nobody sees t
 
 
 def test_a_view_of_the_block_reads_it_too() -> None:

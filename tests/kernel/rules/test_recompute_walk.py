@@ -125,24 +125,24 @@ ALLOC = 't = T.alloc_buffer((4,), "int32")\n'
 
 def test_an_opaque_call_after_another_statement() -> None:
     f = program(f"{ALLOC}t[0] = 1\nA[0] = 1\n{OPAQUE}")
-    found = refused(f, Erase((0, 0), outdated=True), "")
+    found = refused(f, Erase((0, 0), dead_at_end=True), "")
     assert found.reason == "an opaque call comes later, which may read everything"  # type: ignore[union-attr]
 
 
 def test_what_stores_nothing_goes() -> None:
-    gives(program("T.evaluate(A[0])\nB[0] = 1"), Erase((0,), outdated=True), "B[0] = 1")
-    gives(program("B[0] = 1\nif A[0] > 0:\n    T.evaluate(A[1])"), Erase((1,), outdated=True), "B[0] = 1")
+    gives(program("T.evaluate(A[0])\nB[0] = 1"), Erase((0,), dead_at_end=True), "B[0] = 1")
+    gives(program("B[0] = 1\nif A[0] > 0:\n    T.evaluate(A[1])"), Erase((1,), dead_at_end=True), "B[0] = 1")
 
 
 def test_all_that_a_buffer_is_for_goes() -> None:
-    gives(program(f"{ALLOC}t[0] = A[0]\nt[1] = t[0]"), Erase((0,), outdated=True), f"{ALLOC}pass")
+    gives(program(f"{ALLOC}t[0] = A[0]\nt[1] = t[0]"), Erase((0,), dead_at_end=True), f"{ALLOC}pass")
 
 
 def test_what_a_dead_statement_assumed_is_known_after_it() -> None:
     text = 'with T.sblock("b"):\n    {}A[1] = 5\nB[0] = A[n]\nA[1] = 6'
     n = AB + ", n: T.int32"
     gives(program(text.format("T.assume(n == 0)\n    "), n), Erase((0,), 2), "B[0] = A[n]\nA[1] = 6")
-    refused(program(text.format(""), n), Erase((0,), 2), "what is overwritten later is not read before that (Refuted)")
+    refused(program(text.format(""), n), Erase((0,), 2), "no later read sees it (Refuted)")
 
 
 def test_of_two_inserted_stores_one_is_dead_and_one_changes_nothing() -> None:

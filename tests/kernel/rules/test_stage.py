@@ -35,9 +35,9 @@ for i in range(4):
 PARAMS = 'A: T.Buffer((4, 8), "float32"), C: T.Buffer((16,), "float32")'
 
 
-NOT_WANTED = Erase((0, 0, 0), outdated=True)
+NOT_WANTED = Erase((0, 0, 0), dead_at_end=True)
 """The copy in, of a tile: the statement writes all that it reads, and all that is copied out."""
-UNWRITTEN = "dead: the store to {} is dead: what is overwritten later is not read before that (Refuted)"
+UNWRITTEN = "dead-store: the store to {} is dead: no later read sees it (Refuted)"
 
 
 def window(start: Expr | int, extent: Expr | int, step: int = 1, inside: int | None = None) -> LayoutMap:
@@ -128,7 +128,7 @@ def written(f: PrimFunc, layout: LayoutMap) -> Stage:
 
 def only_out(path: Path = ()) -> Erase:
     """The copy in goes, where a statement at ``path`` was staged."""
-    return Erase((*path, 0, 0), outdated=True)
+    return Erase((*path, 0, 0), dead_at_end=True)
 
 
 @pytest.mark.parametrize(

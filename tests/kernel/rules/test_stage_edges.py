@@ -36,7 +36,7 @@ def test_the_predicate_of_a_block_is_a_read() -> None:
     rule = Stage((), buffer(f, "B"), window(0, 1), "c", copy_out=True)
     assert reason(f, rule).endswith("its blocks are not expanded")
     f = program(text.format("sblock", ""))
-    accepted(f, replace(rule, buffer=buffer(f, "B")), Erase((0, 0), outdated=True))
+    accepted(f, replace(rule, buffer=buffer(f, "B")), Erase((0, 0), dead_at_end=True))
 
 
 def test_the_variables_of_the_copy_are_fresh_and_distinct() -> None:
@@ -98,8 +98,8 @@ def test_lanes_of_an_element() -> None:
 def test_a_condition_of_a_while_loop_is_evaluated_again() -> None:
     """At first it reads t[0], which was written since; and then t[1], which was not."""
     text = ALLOC + "t[1] = 5\nt[0] = 1\nt[2] = 0\nB[0] = 0\nwhile t[{}] > 0:\n    B[0] = B[0] + 1"
-    accepted(program(text.format("0").replace("B[0] = B[0]", "t[0] = B[0]")), Erase((0, 0), outdated=True))
-    refused(program(text.format("B[0]")), Erase((0, 0), outdated=True), "is not read before that (Refuted)")
+    accepted(program(text.format("0").replace("B[0] = B[0]", "t[0] = B[0]")), Erase((0, 0), dead_at_end=True))
+    refused(program(text.format("B[0]")), Erase((0, 0), dead_at_end=True), "no later read sees it (Refuted)")
 
 
 def test_a_read_that_is_not_evaluated_sees_no_write() -> None:

@@ -1,21 +1,21 @@
-"""A statement goes.
+"""Remove a statement: it has no effect, or its stores are dead.
 
     A               A
     S; B     ⟶     B
 
-Theorem.  It may go in each of these cases; let M be the memory at this place.
+Theorem.  It may be removed in each of these cases; let M be the memory at this place.
 
-*It does nothing.*  Each store of S writes, evaluated on M, either the bits that M has there already or an undefined
+*It has no effect.*  Each store of S writes, evaluated on M, either the bits that M has there already or an undefined
 value.  Then S ends in a memory at most as defined as M (by induction every state in between is), so leaving it out
 refines the rest of the program.  Note the direction: a store that *fills* an undefined place may not be erased.  A
 statement that never runs, or whose loops are empty, is such a case: its stores have contradictory premises.
 
-*It is overwritten.*  All its stores are dead (see ``last_write``) once its ``killer`` has run, a statement later in the
-same sequence: each read up to there sees a later write, and each of their elements is written again.
+*It is overwritten by a later statement.*  All its stores are dead (see ``last_write``) once that statement, which
+stands later in the same sequence, has run: each read up to there sees a later write, and each element is written again.
 
-*It is outdated.*  All its stores go to local blocks, between whose allocations and S stands no loop, and are dead when
-these allocations end: each read after S sees a later write, or an element that S does not store.  S may have stored
-more than is ever read (a producer whose consumer computes again what it needs: see ``recompute``).
+*It is dead at the end.*  All its stores go to local blocks, between whose allocations and S stands no loop, and are
+dead when these allocations end: each read after S sees a later write, or an element that S does not store.  S may have
+stored more than is ever read (a producer whose consumer computes again what it needs: see ``recompute``).
 
 Of dead stores only those count that store something defined.  The others leave a place less defined than it is without
 them; so, by induction, whatever sees such a place in the new program finds there at least what it found in the old one.
@@ -38,7 +38,7 @@ from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following
 from verified_tir.kernel.rules.insert import stores_seen, unchanged
-from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
+from verified_tir.kernel.rules.last_write import dead_stores, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
@@ -48,14 +48,14 @@ from verified_tir.logic import formula as f
 class Erase:
     """Remove the statement at ``path``.
 
-    :param killer: how many statements later, in the same sequence, one stands with which all is overwritten that this
-        one stored; 0 if its stores wrote what was there already, or are outdated.
-    :param outdated: what it stores is overwritten before it is read, as long as its blocks live.
+    :param overwritten_by: how many statements later, in the same sequence, the statement stands that overwrites all
+        that this one stored; 0 if its stores wrote what was there already, or are dead at the end.
+    :param dead_at_end: no read sees what it stores before the lifetime of its blocks ends.
     """
 
     path: ir.Path
-    killer: int = 0
-    outdated: bool = False
+    overwritten_by: int = 0
+    dead_at_end: bool = False
 
     def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         target = ir.at(before.body, self.path)
@@ -65,10 +65,10 @@ class Erase:
         unread = unread_blocks(before, self.path)
         if not written_blocks(target) <= unread:
             unread -= read_blocks(target)  # such a store could feed another one, which must be looked at as it was
-        if self.outdated:
-            questions = self._dead(context, target, self._while_alive(before.body, target), unread)
-        elif later := following(before.body, self.path, self.killer):
-            questions = self._dead(context, target, later, unread)
+        if self.dead_at_end:
+            questions = self._dead_stores(context, target, self._while_alive(before.body, target), unread)
+        elif later := following(before.body, self.path, self.overwritten_by):
+            questions = self._dead_stores(context, target, later, unread)
         else:
             questions = self._no_op(context, target, unread)
         return Rewrite(before.with_body(ir.put(before.body, self.path, ir.SKIP)), questions)
@@ -80,7 +80,7 @@ class Erase:
             claim = f"the erased store to {a.buffer.name} wrote the bits that were there already"
             yield Question("no-op", claim, run.context, (*a.given, new), f.and_(old, same), (*self.path, *a.place))
 
-    def _dead(
+    def _dead_stores(
         self, context: Context, target: ir.Stmt, later: tuple[ir.Stmt, ...], unread: set[ir.Var]
     ) -> Iterator[Question]:
         """Every store is dead.  Its address may depend on what S wrote before, so loads of that are fresh."""
@@ -88,7 +88,7 @@ class Erase:
         stores = [replace(a, given=(*a.given, a.value.defined)) for a in stores_seen(run, unread)]
         after = run.context.fork()
         after.execute(target)
-        yield from dead(after, stores, later, self.path, "before", outlived=not self.outdated)
+        yield from dead_stores(after, stores, later, self.path, "before", outlived=not self.dead_at_end)
 
     def _while_alive(self, body: ir.Stmt, target: ir.Stmt) -> tuple[ir.Stmt, ...]:
         """What runs after the statement while a block to which it stores is alive, in order."""

@@ -1,4 +1,4 @@
-"""A statement appears.
+"""Insert a statement whose stores change nothing that is read later.
 
     A          A
     B    ⟶    S
@@ -12,9 +12,9 @@ what they give on M.  The rest of the program, being monotone too, refines what 
 opaque call, ``assert`` or ``while`` is not inserted.
 
 So the obligations look at M only; S's reads of places that it fills itself count as undefined.  A dead store does
-change M.  If S reads blocks that it stores to and a killer is named, each of these reads may give any value, defined or
-not: the obligations hold whatever the elements of such blocks are meanwhile, and at the end they are what they were, or
-dead.
+change M.  If S reads blocks that it stores to, and a statement that overwrites them is named, each of these reads may
+give any value, defined or not: the obligations hold whatever the elements of such blocks are meanwhile, and at the end
+they are what they were, or dead.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.open_bits import adds_nothing
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import following, safe_questions
-from verified_tir.kernel.rules.last_write import dead, may_not_pass, unread_blocks
+from verified_tir.kernel.rules.last_write import dead_stores, may_not_pass, unread_blocks
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -44,14 +44,14 @@ from verified_tir.logic.formula import Term
 class Insert:
     """Insert ``stmt`` before or after the statement at ``path``.
 
-    :param killer: how many statements after the place, in the same sequence, one stands that overwrites what this one
-        stores; 0 if none is named.
+    :param overwritten_by: how many statements after the place, in the same sequence, that statement stands which
+        overwrites all that this one stores; 0 if there is none.
     """
 
     path: ir.Path
     stmt: ir.Stmt
     where: Literal["before", "after"] = "before"
-    killer: int = 0
+    overwritten_by: int = 0
 
     def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         target, added = ir.at(before.body, self.path), ir.refresh_binders(self.stmt)[0]
@@ -60,11 +60,11 @@ class Insert:
         context = context_at(before, self.path, entry)
         if self.where == "before":
             new = ir.seq(added, target)
-            later = (target, *following(before.body, self.path, self.killer - 1))[: self.killer]
+            later = (target, *following(before.body, self.path, self.overwritten_by - 1))[: self.overwritten_by]
         else:
             context.execute(target)
             new = ir.seq(target, added)
-            later = following(before.body, self.path, self.killer)
+            later = following(before.body, self.path, self.overwritten_by)
         _check_views(context, added)
         after = before.with_body(ir.put(before.body, self.path, new))
         return Rewrite(after, self._questions(context, added, later, unread_blocks(before) - read_blocks(added)))
@@ -79,7 +79,7 @@ class Insert:
             old, new, same = unchanged(context, a)
             claim = f"the inserted store to {a.buffer.name} writes the bits that are there already"
             goal, place = f.and_(new, same), (*self.path, *a.place)
-            otherwise = dead(run.context, [a], later, self.path, "after", outlived=True) if later else ()
+            otherwise = dead_stores(run.context, [a], later, self.path, "after", outlived=True) if later else ()
             yield Question("no-op", claim, run.context, (*a.given, old), goal, place, "after", tuple(otherwise))
 
 

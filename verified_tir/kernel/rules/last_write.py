@@ -1,4 +1,4 @@
-"""What was written when: one account of time, shared by all rules by which something appears, goes or is copied.
+"""Last writes and dead stores: one account of time, shared by all rules that insert, remove or copy something.
 
 Which of two accesses comes first says ``access.happens_before``.
 
@@ -105,19 +105,20 @@ def reads_of(context: Context, stmt: ir.Stmt, blocks: set[ir.Var]) -> Iterator[t
 # -- dead stores -------------------------------------------------------------------------------------------------------
 
 
-def dead(
+def dead_stores(
     context: Context, stores: Sequence[Access], later: tuple[ir.Stmt, ...], path: ir.Path, where: str, *, outlived: bool
 ) -> Iterator[Question]:
-    """Questions that make stores dead which have just happened, at ``path``; ``later`` are the statements after them.
+    """Questions whose truth makes stores dead that were just executed at ``path``; ``later`` are the statements after
+    them.
 
     :param outlived: their blocks live on after the last of these statements.
     """
     blocks = {a.buffer.data for a in stores}
     for here, read, written in reads_of(context, ir.Seq(later), blocks):
         for _, a in conflicts([read], stores):
-            claim = f"the store to {a.buffer.name} is dead: what is overwritten later is not read before that"
+            claim = f"the store to {a.buffer.name} is dead: no later read sees it"
             given = (*a.given, *read.given, overlap(a, read))
-            yield Question("dead", claim, here, given, written, (*path, *a.place), where)
+            yield Question("dead-store", claim, here, given, written, (*path, *a.place), where)
     if not outlived:
         return
     last = len(later) - 1
@@ -127,7 +128,7 @@ def dead(
     for a in stores:
         claim = f"the store to {a.buffer.name} is dead: it is certainly overwritten later"
         here, goal = (ran[-1][0], overwrites(ran, a)) if ran and ends else (context, f.FALSE)
-        yield Question("dead", claim, here, a.given, goal, (*path, *a.place), where)
+        yield Question("dead-store", claim, here, a.given, goal, (*path, *a.place), where)
 
 
 def may_not_pass(stmt: ir.Stmt) -> bool:

@@ -42,7 +42,7 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     licensed = _made_serial(session, where, len(producer.nest) - 1)
     session.apply(recompute(place, producer.source, again.loops, again.guards, again.instance))
     simplify_expressions(session, (*where, 0, 0))
-    session.apply(Erase(producer.nest, outdated=True))
+    session.apply(Erase(producer.nest, dead_at_end=True))
     where, _ = session.loop(loop)
     simplify_expressions(session, where)
     decide_branches(session, where)

@@ -148,7 +148,7 @@ def _overwritten_later(session: Session, path: Path, why: TacticFailed) -> None:
             if wanted & written_blocks(later):
                 try:
                     with session.atomic():
-                        session.apply(Insert(nest, copy, "after", killer=distance))
+                        session.apply(Insert(nest, copy, "after", overwritten_by=distance))
                         place, below = _merged(session, nest, way)
                         session.apply(moves.merge((*place, *below)))
                     return
@@ -160,9 +160,11 @@ def _overwritten_later(session: Session, path: Path, why: TacticFailed) -> None:
 def better(one: TacticFailed, other: TacticFailed) -> TacticFailed:
     """The more telling of two reasons: that what is overwritten later is read before."""
     refusal = other.refusal
-    is_told = isinstance(one.refusal, Unproved) and one.refusal.obligation.name == "dead"
+    is_told = isinstance(one.refusal, Unproved) and one.refusal.obligation.name == "dead-store"
     tells = (
-        isinstance(refusal, Unproved) and refusal.obligation.name == "dead" and "not read" in refusal.obligation.claim
+        isinstance(refusal, Unproved)
+        and refusal.obligation.name == "dead-store"
+        and "no later read" in refusal.obligation.claim
     )
     return other if tells and not is_told else one
 

@@ -132,7 +132,7 @@ def _gone(session: Session, copy: Path) -> bool:
     """Whether what was copied in is overwritten before it is read, or was undefined: then the copy is removed."""
     try:
         with session.atomic():
-            session.apply(Erase(copy, outdated=True))
+            session.apply(Erase(copy, dead_at_end=True))
     except TacticFailed:
         return False
     return True

@@ -204,8 +204,8 @@ def _overwritten_later(session: Session, place: Path, wanted: set[Var], why: Tac
         if any(isinstance(session.stmt(place[:k]), Seq) for k in range(depth + 1, len(place))):
             break  # what stands beside the loops would go with the first part
         top, behind = place[: depth + 1], around.stmts[place[depth] + 1 :][:FARTHEST]
-        killers = [k for k, s in enumerate(behind, start=2) if wanted & written_blocks(s)]
-        for killer, padding_first in [(k, first) for k in killers for first in (True, False)]:
+        overwriting = [k for k, s in enumerate(behind, start=2) if wanted & written_blocks(s)]
+        for distance, padding_first in [(k, first) for k in overwriting for first in (True, False)]:
             try:
                 with session.atomic():
                     if not padding_first:
@@ -214,7 +214,7 @@ def _overwritten_later(session: Session, place: Path, wanted: set[Var], why: Tac
                     one, two = separate(session, place, 1, top, moves=padding_first)
                     kept = two if padding_first else one
                     _positive(session, (*kept, *place[len(top) :]))
-                    session.apply(Erase(one, killer) if padding_first else Erase(two, killer - 1))
+                    session.apply(Erase(one, distance) if padding_first else Erase(two, distance - 1))
                 return
             except TacticFailed as problem:
                 why = better(why, problem)

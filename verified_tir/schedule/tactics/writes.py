@@ -8,8 +8,8 @@
 
 Both go by a temporary value: it keeps what the first store stores (``insert``), takes the place of the reads that see
 it (``rewrite``), and when the first store has been inserted, or erased as dead (``insert``, ``erase`` with the second
-store as killer), the temporary value is written out again.  So the kernel proves that the first store is seen by nobody
-else, through no other view either, and that what it was made of did not change.
+store as what overwrites it), the temporary value is written out again.  So the kernel proves that the first store is
+seen by nobody else, through no other view either, and that what it was made of did not change.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def split_write(session: Session, block: str) -> tuple[str, str]:
     session.apply(Insert((*path, 0), Store(temporary, first, ())))
     body, split = (*path, 0), (*path, 0, 1)
     session.apply(rewritten(split, (0, 0), Load(temporary, ())))
-    session.apply(Insert(split, Store(store.buffer, Load(temporary, ()), store.indices), "before", killer=1))
+    session.apply(Insert(split, Store(store.buffer, Load(temporary, ()), store.indices), "before", overwritten_by=1))
     session.apply(rewritten((*body, 2), (0, 0), Load(store.buffer, store.indices)))
     session.apply(rewritten((*body, 1), (0,), first))
     _forget(session, path, body, temporary)
@@ -74,12 +74,12 @@ def merge_writes(session: Session, first: str, second: str) -> None:
     session.apply(Declare(around, temporary))
     around = (*around, 0)
     session.apply(Insert((*around, here[-1]), Store(temporary, old.value, ())))
-    killed, killer = (*around, here[-1] + 1), (*around, there[-1] + 1)
-    session.apply(rewritten((*killed, 0), (0,), Load(temporary, ())))
-    for where in _reads(session.stmt((*killer, 0)), old):
-        session.attempt(rewritten((*killer, 0), where, Load(temporary, ())))
-    session.apply(Erase(killed, killer=killer[-1] - killed[-1]))
-    final = (*around, killer[-1] - 1, 0)
+    one, two = (*around, here[-1] + 1), (*around, there[-1] + 1)
+    session.apply(rewritten((*one, 0), (0,), Load(temporary, ())))
+    for where in _reads(session.stmt((*two, 0)), old):
+        session.attempt(rewritten((*two, 0), where, Load(temporary, ())))
+    session.apply(Erase(one, overwritten_by=two[-1] - one[-1]))
+    final = (*around, two[-1] - 1, 0)
     while (found := next(reads_of(session.stmt(final), temporary), None)) is not None:
         replace_with(session, final, found[1], old.value)
     _forget(session, around[:-1], around, temporary, here[-1])

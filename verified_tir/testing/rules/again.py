@@ -1,4 +1,4 @@
-"""Grammars for what runs again or goes: instances repeated at a later place, forgotten, outdated by later writes."""
+"""Grammars for recomputed instances, and for statements whose stores are dead."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ READERS: tuple[Callable[[Buffer], Stmt], ...] = (
 )
 
 
-def _outdated(fill: int, first: int, second: int, around: int) -> Made:
+def _dead_at_end(fill: int, first: int, second: int, around: int) -> Made:
     """``t = alloc; S; A; A'`` where S filled t: does anybody see what it stored?"""
     t = Buffer.declare("t", (3,), "int32")
     parts = [FILLS[fill](t), READERS[first](t), READERS[second](t)]
@@ -176,7 +176,7 @@ def _outdated(fill: int, first: int, second: int, around: int) -> Made:
         paths = [(0, 0, 0), (0, 0, 1)]
     else:
         paths = [(0, k) for k in range(len(flat))]
-    return integers(Allocate(t, body)), [Erase(p, outdated=True) for p in paths]
+    return integers(Allocate(t, body)), [Erase(p, dead_at_end=True) for p in paths]
 
 
 FAMILIES = (
@@ -193,8 +193,8 @@ FAMILIES = (
         _by_memory,
     ),
     Family(
-        "outdated",
+        "dead at the end",
         ((*range(len(FILLS)),), (*range(len(READERS)),), (*range(len(READERS)),), (0, 1, 2)),
-        _outdated,
+        _dead_at_end,
     ),
 )

@@ -32,7 +32,7 @@ from verified_tir.testing.scheduling.seeds import SEEDS, seed
 
 PLACED: Final[dict[str, tuple[Callable[[Path], Rule | Recipe], type[Stmt]]]] = {
     "unroll": (moves.unroll, For),
-    "outdated": (partial(Erase, outdated=True), Stmt),
+    "dead at the end": (partial(Erase, dead_at_end=True), Stmt),
 }
 """Rules that need nothing but a place, besides those of ``random_rules``."""
 SYMBOLIC: Final = frozenset({"symbolic"})

@@ -179,10 +179,14 @@ def _dead(a: Maker, b: Maker, c: Maker, around: bool) -> Made:
     base: tuple[int, ...] = (0,) if around else ()
     with_first, without = func(a(), *rest), func(*rest)
     if width > 1:
-        return with_first, [Erase((*base, 0), killer=count + 1), Erase((*base, 1), killer=count)]
+        return with_first, [Erase((*base, 0), overwritten_by=count + 1), Erase((*base, 1), overwritten_by=count)]
     if around:
-        return with_first, [Erase((*base, 0), killer=count), Erase((*base, 0))]
-    return without, [Insert((0,), a(), killer=count), Insert((0,), a(), killer=count + 1), Insert((0,), a())]
+        return with_first, [Erase((*base, 0), overwritten_by=count), Erase((*base, 0))]
+    return without, [
+        Insert((0,), a(), overwritten_by=count),
+        Insert((0,), a(), overwritten_by=count + 1),
+        Insert((0,), a()),
+    ]
 
 
 # -------------------------------------------------------------------------------------------------- moved conditions

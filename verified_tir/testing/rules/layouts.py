@@ -230,7 +230,7 @@ def _padded(phi: int, pad: int, event: int, place: int, value: int) -> Made:
         lambda f: Insert((1,), If(binary("eq", corner(f), amount), store(Y, 9, 2))),
         lambda f: Insert((1,), Store(corner(f).buffer, amount, corner(f).indices)),
         lambda f: Insert((0,), Store(corner(f).buffer, amount, corner(f).indices)),
-        lambda f: Insert((1,), Store(Y, corner(f), (const(2),)), killer=0),
+        lambda f: Insert((1,), Store(Y, corner(f), (const(2),)), overwritten_by=0),
         lambda f: Insert((0,), Assume(binary("eq", corner(f), amount))),
         lambda f: Erase((1,)),
         lambda f: moves.decide((0,), True),

@@ -184,7 +184,7 @@ def _erased(draw: Draw, scope: Scope) -> Scene:
     steps = inserted.path[0]
     if draw(st.booleans()):
         return (first, between, inserted.stmt), lambda path, k: Erase((*path, k + steps + 1))
-    return (first, between, inserted.stmt), lambda path, k: Erase((*path, k), killer=steps + 1)
+    return (first, between, inserted.stmt), lambda path, k: Erase((*path, k), overwritten_by=steps + 1)
 
 
 def _stored_again(draw: Draw, scope: Scope) -> Scene:

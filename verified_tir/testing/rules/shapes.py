@@ -191,8 +191,13 @@ def _added(bounds: int, a: Word, b: Word, c: Word, where: int) -> Made:
     side = ("before", "before", "after", "after")[where]
     rules: list[Rule | Recipe] = [Insert(path, new, side)]  # type: ignore[arg-type]
     if where == 0:
-        rules += [Insert((0, 0), new, "before", killer=k) for k in (1, 2)]
-        rules += [Insert((0, 0), new, "after", killer=1), Erase((0, 0)), Erase((0, 1)), Erase((0, 0), killer=1)]
+        rules += [Insert((0, 0), new, "before", overwritten_by=k) for k in (1, 2)]
+        rules += [
+            Insert((0, 0), new, "after", overwritten_by=1),
+            Erase((0, 0)),
+            Erase((0, 1)),
+            Erase((0, 0), overwritten_by=1),
+        ]
     return func, rules
 
 

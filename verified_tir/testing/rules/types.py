@@ -122,7 +122,7 @@ def _asked(a: Viewed, b: Viewed, question: Expr, own: bool) -> Made:
         Insert((*depth, 2), same),
         Erase((*depth, 0)),
         Erase((*depth, 1)),
-        Erase((*depth, 0), killer=1),
+        Erase((*depth, 0), overwritten_by=1),
         moves.swap(depth, 0),
     ]
 

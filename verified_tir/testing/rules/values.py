@@ -136,13 +136,13 @@ def stored_again(a: Maker | None, b: Maker, element: int, value: Expr, again: Ma
     parts = [e() for e in (a, b) if e is not None]
     k = len(parts)
     inserted = integers(seq(*parts, again()))
-    kill = Insert((k,), store(X, value, element), "before", killer=1)
+    kill = Insert((k,), store(X, value, element), "before", overwritten_by=1)
     return inserted, [
         Insert((k,), added),
         Insert((k,), added, "after"),
         kill,
         Erase((k,)),
-        *[Erase((j,), killer=1) for j in range(k)],
+        *[Erase((j,), overwritten_by=1) for j in range(k)],
         *[Erase((j,)) for j in range(k)],
     ]
 

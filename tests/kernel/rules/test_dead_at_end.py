@@ -17,7 +17,7 @@ for x in range(8):
     t[x] = A[0]
 {}
 """
-SEEN = "is not read before that (Refuted)"
+SEEN = "no later read sees it (Refuted)"
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ SEEN = "is not read before that (Refuted)"
 def test_each_read_sees_a_later_write(later: str, fine: bool) -> None:
     f = program(TEXT.format(later), AB + ", n: T.int32")
     if fine:
-        gives(f, Erase((0, 0), outdated=True), f't = T.alloc_buffer((8,), "int32")\n{later}')
+        gives(f, Erase((0, 0), dead_at_end=True), f't = T.alloc_buffer((8,), "int32")\n{later}')
     else:
-        refused(f, Erase((0, 0), outdated=True), SEEN)
+        refused(f, Erase((0, 0), dead_at_end=True), SEEN)
 
 
 PART = """
@@ -90,9 +90,9 @@ def test_what_the_statement_does_not_store_may_be_read(erased: str, read: str, f
     inside = inside.replace('u = T.alloc_buffer((9,), "int32")', 'with T.alloc_buffer((9,), "int32") as u:')
     f = program(PART.format(inside, read), AB + ", n: T.int32")
     if fine:
-        accepted(f, Erase((0, 1), outdated=True))
+        accepted(f, Erase((0, 1), dead_at_end=True))
     else:
-        refused(f, Erase((0, 1), outdated=True), SEEN)
+        refused(f, Erase((0, 1), dead_at_end=True), SEEN)
 
 
 def test_what_is_stored_through_a_view_is_stored() -> None:
@@ -103,44 +103,46 @@ t[5] = 7
 v[1, {}] = 3
 B[0] = t[5]
 """
-    refused(program(text.format(1)), Erase((0, 0, 1), outdated=True), SEEN)
-    accepted(program(text.format(2)), Erase((0, 0, 1), outdated=True))
+    refused(program(text.format(1)), Erase((0, 0, 1), dead_at_end=True), SEEN)
+    accepted(program(text.format(2)), Erase((0, 0, 1), dead_at_end=True))
 
 
 def test_only_local_blocks_without_loops_between() -> None:
-    refused(program("A[0] = 1\nA[0] = 2"), Erase((0,), outdated=True), "A outlives the function")
+    refused(program("A[0] = 1\nA[0] = 2"), Erase((0,), dead_at_end=True), "A outlives the function")
     text = 't = T.alloc_buffer((2,), "int32")\nfor i in range(3):\n    B[i] = {}\n    t[0] = i\n    t[1] = i'
-    refused(program(text.format("t[0]")), Erase((0, 0, 1), outdated=True), "sink the allocation first")
+    refused(program(text.format("t[0]")), Erase((0, 0, 1), dead_at_end=True), "sink the allocation first")
     inside = 'for i in range(3):\n    t = T.alloc_buffer((2,), "int32")\n    t[0] = i\n    t[0] = 1\n    B[i] = t[0]'
     after = 'for i in range(3):\n    t = T.alloc_buffer((2,), "int32")\n    t[0] = 1\n    B[i] = t[0]'
-    gives(program(inside), Erase((0, 0, 0), outdated=True), after)
-    refused(program(inside), Erase((0, 0, 1), outdated=True), SEEN)
-    refused(program(inside), Erase((0, 0, 9), outdated=True), "no statement at step 9")
+    gives(program(inside), Erase((0, 0, 0), dead_at_end=True), after)
+    refused(program(inside), Erase((0, 0, 1), dead_at_end=True), SEEN)
+    refused(program(inside), Erase((0, 0, 9), dead_at_end=True), "no statement at step 9")
 
 
 def test_conditions_between_the_allocation_and_the_statement() -> None:
     text = 't = T.alloc_buffer((2,), "int32")\nif A[0] > 0:\n    t[0] = 1\n    {}\nB[0] = t[0]'
-    refused(program(text.format("B[1] = 0")), Erase((0, 0, 0, 0), outdated=True), SEEN)
-    gives(program(text.format("t[0] = 5")), Erase((0, 0, 0, 0), outdated=True),
+    refused(program(text.format("B[1] = 0")), Erase((0, 0, 0, 0), dead_at_end=True), SEEN)
+    gives(program(text.format("t[0] = 5")), Erase((0, 0, 0, 0), dead_at_end=True),
           't = T.alloc_buffer((2,), "int32")\nif A[0] > 0:\n    t[0] = 5\nB[0] = t[0]')  # fmt: skip
 
 
 def test_what_is_stored_elsewhere_is_seen() -> None:
     text = 't = T.alloc_buffer((2,), "int32")\nfor i in range(2):\n    t[i] = 1\n    {}\nB[0] = 1'
-    refused(program(text.format("A[i] = 1")), Erase((0, 0), outdated=True), "A outlives the function")
-    gives(program(text.format("t[i] = 2")), Erase((0, 0), outdated=True), 't = T.alloc_buffer((2,), "int32")\nB[0] = 1')
+    refused(program(text.format("A[i] = 1")), Erase((0, 0), dead_at_end=True), "A outlives the function")
+    gives(
+        program(text.format("t[i] = 2")), Erase((0, 0), dead_at_end=True), 't = T.alloc_buffer((2,), "int32")\nB[0] = 1'
+    )
 
 
 def test_another_view_reads() -> None:
     head = 't = T.alloc_buffer((4,), "int32")\nV = T.decl_buffer((2, 2), "int32", data=t.data)\n'
     text = head + "t[3] = 1\n{}\nB[0] = V[1, 1]"
-    refused(program(text.format("t[2] = 2")), Erase((0, 0, 0), outdated=True), SEEN)
+    refused(program(text.format("t[2] = 2")), Erase((0, 0, 0), dead_at_end=True), SEEN)
     kept = text.replace("t[3] = 1\n", "").format("t[3] = 2")
-    gives(program(text.format("t[3] = 2")), Erase((0, 0, 0), outdated=True), kept)
+    gives(program(text.format("t[3] = 2")), Erase((0, 0, 0), dead_at_end=True), kept)
     other = text.replace('(2, 2), "int32"', '(2, 2), "float32"').replace(
         "B[0] = V[1, 1]", "B[0] = T.Cast('int32', V[1, 1])"
     )
-    refused(program(other.format("t[3] = 2")), Erase((0, 0, 0), outdated=True), SEEN)
+    refused(program(other.format("t[3] = 2")), Erase((0, 0, 0), dead_at_end=True), SEEN)
 
 
 def test_barriers() -> None:
@@ -149,8 +151,8 @@ def test_barriers() -> None:
     call = Evaluate(Call(INT32, "call_extern", (StringImm("g"),)))
     for s in (call, Assert(TRUE, "m"), While(FALSE, first)):
         erased = f.with_body(Allocate(t, seq(s, last)))
-        refused(erased, Erase((0, 0), outdated=True), "cannot be erased")
-    refused(f.with_body(Allocate(t, seq(first, call))), Erase((0, 0), outdated=True), "an opaque call comes later")
+        refused(erased, Erase((0, 0), dead_at_end=True), "cannot be erased")
+    refused(f.with_body(Allocate(t, seq(first, call))), Erase((0, 0), dead_at_end=True), "an opaque call comes later")
 
 
 STALE = """
@@ -165,7 +167,7 @@ if B[0] > 0:
 
 
 def test_a_condition_on_memory_ends_with_a_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    accepted(program(STALE.format(1)), Erase((0, 0), outdated=True))
-    refused(program(STALE.format(0)), Erase((0, 0), outdated=True), SEEN)
+    accepted(program(STALE.format(1)), Erase((0, 0), dead_at_end=True))
+    refused(program(STALE.format(0)), Erase((0, 0), dead_at_end=True), SEEN)
     stores_change_nothing(monkeypatch)
-    accepted(program(STALE.format(0)), Erase((0, 0), outdated=True))
+    accepted(program(STALE.format(0)), Erase((0, 0), dead_at_end=True))
