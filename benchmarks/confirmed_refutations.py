@@ -6,7 +6,7 @@
     python benchmarks/confirmed_refutations.py --json
 
 A step is accepted, refuted, undecided, or does not apply.  A refuted one is confirmed if running the programs before
-and after it shows another result, undefined behaviour, or two iterations of a licensed loop that meet.  What is not
+and after it shows another result, undefined behaviour, or two iterations of a marked loop that conflict.  What is not
 confirmed may be right (the obligation asks for more than is needed here) or wrong in a way that no input tried shows.
 
 The count is of programs; on each, up to four steps are tried one after the other.

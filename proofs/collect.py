@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent
 EXAMPLES = ROOT.parent / "examples"
 
 RULE_OF_REFUSAL = {
-    "order": "reindex", "licence": "same", "no-op": "insert", "safety": "insert", "rounding": "reassociate",
+    "dependence": "reindex", "race": "same", "no-op": "insert", "safety": "insert", "rounding": "reassociate",
 }  # fmt: skip
 """The rule whose obligation was refuted, by the obligation's name (for the refusals that the examples expect)."""
 

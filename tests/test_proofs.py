@@ -250,7 +250,7 @@ def test_the_names_in_the_table_are_the_kernels() -> None:
         for step in json.loads(path.read_text(encoding="utf-8")).get("trace", [])[1:]:
             for rule in step["rules"]:
                 if rule["rule"] == "race freedom":  # of the last program
-                    assert {o["name"] for o in rule["obligations"]} <= {"lemma", "licence"}
+                    assert {o["name"] for o in rule["obligations"]} <= {"lemma", "race"}
                     continue
                 names = {o["name"] for o in rule["obligations"]} - {"lemma"}
                 seen.setdefault(rule["rule"].partition(".")[0], set()).update(names)

@@ -79,7 +79,7 @@ def test_steps_and_obligations(document: dict[str, Any]) -> None:
     (bounds,) = [o for o in program["obligations"] if o["claim"] == "A[i]: in bounds"]
     assert (bounds["verdict"], bounds["rule"]) == ("proved", None)
     assert bounds["place"]["text"] == "A[i] = T.float32(0.0)"
-    order = next(o for o in split["obligations"] if o["name"] == "order")
+    order = next(o for o in split["obligations"] if o["name"] == "dependence")
     assert order["rule"] is not None
     assert order["place"]["text"].startswith("for i")
     assert all(o["seconds"] >= 0 for o in split["obligations"])

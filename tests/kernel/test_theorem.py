@@ -164,7 +164,7 @@ def test_what_shapes_showed_stays_known() -> None:
     again = then(theorem, rewritten((1, 0), (0, 0), variable(theorem.after, "i") + n + 2))
     assert "C[i + n + 2]" in body_of(again.after)
     without = program(AHEAD.replace("A[0]", "A[0, 0]"), SIZED.replace("(n,)", "((n + 3) // 4, 4)"))
-    assert "licence" in not_then(reflexive(without), labelled((2,), "next"))
+    assert "race" in not_then(reflexive(without), labelled((2,), "next"))
 
 
 def test_what_shapes_showed_is_known_of_a_program_that_is_verified_anew() -> None:
@@ -203,7 +203,7 @@ def test_licences_of_theorems_about_definite_arguments(*, definite: bool) -> Non
     if definite:
         assert then(theorem, rule).definite
     else:
-        assert "licence" in not_then(theorem, rule)
+        assert "race" in not_then(theorem, rule)
 
 
 def test_a_program_without_a_meaning_is_given_no_licence() -> None:

@@ -19,7 +19,7 @@ class Swap:
         claim = f"the start of {a} comes {1 + 1} times"
         goal = f.and_(f.le(low, x), f.lt(x, high))
         yield Question("domain", claim, context, (*given, f.lt(i, j)), goal, (*self.path, 1))
-        yield from never_meet(instance(context, a, also_written=written_blocks(b)))
+        yield from no_dependence(instance(context, a, also_written=written_blocks(b)))
 """
 
 
@@ -41,7 +41,7 @@ def test_every_question_is_dropped() -> None:
             "weaker",
         ),
         "Swap.questions:drop-question:2": (
-            "yield from never_meet(instance(context, a, also_written=written_blocks(b))) -> (yield from ())",
+            "yield from no_dependence(instance(context, a, also_written=written_blocks(b))) -> (yield from ())",
             "weaker",
         ),
     }

@@ -228,7 +228,7 @@ def test_what_is_refused() -> None:
     refused(
         program(PRODUCER, changed),
         lambda s: s.compute_at("t", "y"),
-        "was not overwritten since: the read and the write of A",
+        "was not overwritten since: no dependence between the read and the write of A",
     )
 
 

@@ -52,13 +52,13 @@ def test_loops_that_may_be_merged(first: str, second: str) -> None:
         (
             "A[i] = T.Cast('float32', i)",
             "if 0 < j and j < 15:\n            A[j] = A[j - 1] + A[j] + A[j + 1]",
-            "the write and the read of A touch different elements (condition 1: what the first loop writes, the second "
+            "no dependence between the write and the read of A (condition 1: what the first loop writes, the second "
             "does not touch in an earlier iteration; but both touch A[2] where i = 2 and j' = 1)",
         ),
         (
             "A[i] = B[i]",
             "B[j + 1] = 0.0",
-            "the read and the write of B touch different elements (condition 2: what the first loop reads, the second "
+            "no dependence between the read and the write of B (condition 2: what the first loop reads, the second "
             "does not write in an earlier iteration; but both touch B[1] where i = 1 and j' = 0)",
         ),
         ("A[i] = B[i]", "A[j + 1] = 0.0", "condition 1: what the first loop writes"),
@@ -256,7 +256,7 @@ def test_statements_move_next_to_each_other(golden: Golden) -> None:
 
 
 def test_a_statement_does_not_move_past_one_that_needs_it() -> None:
-    claim = "the two statements may change places: the read and the write of A touch different elements"
+    claim = "the two statements may change places: no dependence between the read and the write of A"
     refused(FOUR.format(source="A"), lambda s: s.move_before("d", "j"), claim)
     refused(FOUR.format(source="A"), lambda s: s.move_after("a", "j"), "may change places")
     refused(FOUR.format(source="C"), lambda s: s.move_after("j", "d"), "may change places")

@@ -51,7 +51,7 @@ def f(A: T.Buffer((4, 4), "int32"), B: T.Buffer((1,), "int32")):
 
 
 def test_a_float_sum_runs_in_another_order_with_the_users_word() -> None:
-    words = "iterations change their order: the read and the write of B touch different elements (another order may be "
+    words = "iterations change their order: no dependence between the read and the write of B (another order may be "
     refused(summed("float32"), lambda s: s.reorder("j", "i"), words + 'allowed: reorder(…, reassociate="B"))')
     s = Schedule(summed("float32"))
     s.reorder("j", "i", reassociate="B")

@@ -92,10 +92,10 @@ def test_a_label_that_is_split_gets_two_names() -> None:
 @pytest.mark.parametrize(
     ("name", "loop", "claim"),
     [
-        ("carried", "i", "the two statements may change places: the write and the write of B touch different elements"),
-        ("transpose_in_place", "j", "the two statements may change places: the read and the write of t"),
-        ("scratch_carried", "i", "the two statements may change places: the read and the write of t"),
-        ("scratch", "i", "the two statements may change places: the read and the write of t"),
+        ("carried", "i", "no dependence between the write and the write of B"),
+        ("transpose_in_place", "j", "no dependence between the read and the write of t"),
+        ("scratch_carried", "i", "no dependence between the read and the write of t"),
+        ("scratch", "i", "no dependence between the read and the write of t"),
     ],
 )
 def test_a_fission_across_a_dependence(name: str, loop: str, claim: str) -> None:
@@ -165,7 +165,7 @@ def test_merging_loops_of_adjoining_ranges() -> None:
 @pytest.mark.parametrize(
     ("extent", "read", "claim"),
     [
-        (6, "5 - k", "the two statements may change places: the write and the read of B touch different elements"),
+        (6, "5 - k", "no dependence between the write and the read of B"),
         (5, "k", "iteration"),
     ],
 )

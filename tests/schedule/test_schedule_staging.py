@@ -243,7 +243,7 @@ def test_inputs_that_change_on_the_way() -> None:
     refused(
         more,
         lambda s: s.compute_at("t", "y"),
-        "what is recomputed was not overwritten since: the read and the write of A",
+        "what is recomputed was not overwritten since: no dependence between the read and the write of A",
     )
 
 

@@ -47,7 +47,7 @@ def test_an_initialisation_that_needs_the_sum_before_cannot_be_split_off() -> No
         laid_out(s)
         s.sequential_buffer_access(block="compute", buffer="A")
 
-    claim = "the two statements may change places: the write and the read of B touch different elements"
+    claim = "the two statements may change places: no dependence between the write and the read of B"
     refusal = refused(CUMULATIVE.format(start="B[i - 1]"), follow, claim)
     assert refusal.replay is not None and "B[" in refusal.replay.message
     accepted(CUMULATIVE.format(start="F[0]"), follow)  # nearly the same, but it needs nothing
@@ -133,9 +133,7 @@ def test_the_convolution_with_padding_at_both_ends(golden: Golden, dtype: str, i
 def test_another_order_of_a_float_sum_needs_the_users_word() -> None:
     """Where A is run through in order, each element of B gets its terms the other way round."""
     text = PADDED_CONVOLUTION.format(dtype="float32", index="Bi - fi")
-    claim = (
-        "the read and the write of B touch different elements (another order may be allowed: sequential_buffer_access"
-    )
+    claim = "no dependence between the read and the write of B (another order may be allowed: sequential_buffer_access"
     refused(text, follow_both, claim)
     s = Schedule(text)
     follow_both(s, "B")

@@ -1,6 +1,6 @@
 """From a theorem to a function that can be called.
 
-    theorem ── pipeline ──▶ theorem ── licences proved again ──▶ LLVM IR ──▶ object code ──▶ Function
+    theorem ── pipeline ──▶ theorem ── race freedom proved ──▶ LLVM IR ──▶ object code ──▶ Function
                                                                   └─ or from the cache ─┘
 
 A bare program is not taken: what is compiled was proved.
@@ -63,7 +63,8 @@ def build(
     :param check_assumptions: whether each call checks what is assumed of the contents of its arguments.
     :param pipeline: lowering passes; none unless given.
     :raises TypeError: for a bare program: there is no theorem about it.
-    :raises CodegenError: if the program has no machine code here, or a licence of one of its loops was not proved.
+    :raises CodegenError: if the program has no machine code here, or it was not proved that one of its loops does not
+        race.
     """
     proved = _theorem(theorem)
     if target is None:

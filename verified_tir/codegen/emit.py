@@ -1,7 +1,7 @@
 """From a function to the text of an LLVM module.
 
 :func:`emit` translates a function whose proof is done: that accesses are in bounds, that index arithmetic does not
-overflow, that loops have their licences.  What the proof says is written into the text (``inbounds``, ``nsw``,
+overflow, that loops do not race.  What the proof says is written into the text (``inbounds``, ``nsw``,
 ``noalias``), and nothing else is.
 """
 

@@ -8,7 +8,7 @@ left behind by a ``fork``; a thread costs some 10 to 20 microseconds.
 The captured values travel in a structure on the caller's stack.  Between that and the body stands a small function that
 takes the structure apart, so that the body has its blocks as parameters which do not alias.
 
-The proof of the licence says that no two iterations conflict.  Each part returns a status; the first failing part's is
+The proof of race freedom says that no two iterations conflict.  Each part returns a status; the first failing part's is
 the loop's.
 """
 

@@ -75,7 +75,7 @@ def no_conflict_between_iterations(context: Context, loop: ir.For, path: ir.Path
         given = (f.lt(first, second), *a.given, *b.given)
         claim = _no_conflict(loop, a, b)
         # Both orders of the pair are asked, since a and b come from all accesses of the body.
-        yield Question("licence", claim, context, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
+        yield Question("race", claim, context, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
 
 
 def _no_conflict(loop: ir.For, a: Access, b: Access) -> str:
@@ -103,7 +103,7 @@ def _reached(loop: ir.For, run: Instance, path: ir.Path) -> Iterator[Question]:
                 f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
                 f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"
             )
-            yield Question("licence", claim, run.context, a.given, f.FALSE, (*path, 0, *a.place), "after")
+            yield Question("race", claim, run.context, a.given, f.FALSE, (*path, 0, *a.place), "after")
 
 
 def _kind(buffer: ir.Buffer) -> str:

@@ -2,7 +2,7 @@
 
     T.assume(A[io, ii] == 0.0)         ⟶
 
-The kernel's rule is ``erase``: an assumption stores nothing.  But the licence of a parallel loop may rest on one (that
+The kernel's rule is ``erase``: an assumption stores nothing.  But race freedom of a parallel loop may rest on one (that
 ``P`` holds different indices, say), and licences are proved for every program on the way.  Such an assumption stays,
 and the pass says so.
 """

@@ -53,8 +53,8 @@ def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> 
     before = program if theorem is None else theorem.after
     paddings = () if theorem is None else theorem.paddings
     question: Question = "same result" if theorem is not None else "meaning"
-    if refusal.obligation.name == "licence":
-        question = "licence"
+    if refusal.obligation.name == "race":
+        question = "race"
     sums = names_in(refusal.reassociated, before, refusal.would_be)
     return Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question,
                     sums, refusal.obligation.name == "rounding")  # fmt: skip

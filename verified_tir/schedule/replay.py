@@ -35,8 +35,8 @@ from verified_tir.schedule.replay_layout import Masks, impossible, move, move_ba
 from verified_tir.semantics.interpreter import Outcome, StepLimit, Stopped, UndefinedBehaviour, refines, run
 from verified_tir.semantics.interpreter.outcome import Difference
 
-Question = Literal["same result", "licence", "meaning"]
-"""What is looked for: a different result, two iterations of a licensed loop that meet, or undefined behaviour of the
+Question = Literal["same result", "race", "meaning"]
+"""What is looked for: a different result, two iterations of a marked loop that conflict, or undefined behaviour of the
 program itself."""
 
 STEPS = 100_000
@@ -155,7 +155,7 @@ class _Search:
         self.elements = 0
         self.cut_off = False
         self.rng = np.random.default_rng(1)
-        self.look = {"same result": self.compare, "licence": self.race, "meaning": self.meaning}[programs.question]
+        self.look = {"same result": self.compare, "race": self.race, "meaning": self.meaning}[programs.question]
         self.assumes = any(isinstance(n, Assume) for n in walk(programs.before.body))
 
     def at(self, sizes: Sizes) -> Replay | None:
@@ -215,7 +215,7 @@ class _Search:
         too_large = self.cut_off or shapes(programs.before, sizes) is None
         if (
             not (too_large and arrays_exist(programs.before, sizes))
-            or programs.question == "licence"
+            or programs.question == "race"
             or not plain(programs.before)
         ):
             return None
@@ -280,7 +280,7 @@ class _Search:
         return f"{element} = {d.before} before, {d.after} in the new layout, whose place another element takes"
 
     def race(self, sizes: Sizes, arrays: dict[str, Array]) -> Replay | None:
-        """Run the program after the step and watch which iterations of its licensed loops meet."""
+        """Run the program after the step and watch which iterations of its marked loops conflict."""
         programs = self.programs
         masks = pad(programs.before, programs.paddings_before, arrays, sizes)
         if self.assumes and isinstance(self.run_as_assumed(sizes, arrays, masks), UndefinedBehaviour):

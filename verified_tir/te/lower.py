@@ -3,7 +3,7 @@
 The program that defines the tensors (``create_prim_func``) is the left side.  The directives are carried out in an
 order in which each finds what it speaks of: new tensors first (cache_read, cache_write, rfactor, transform_layout, with
 the splits that they need), then inlining, then each stage from the results back to the inputs (its place, then its
-loops), and at last what says how loops run, since a licence is about the final loops.
+loops), and at last what says how loops run, since race freedom is about the final loops.
 """
 
 from __future__ import annotations

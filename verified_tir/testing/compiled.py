@@ -1,7 +1,7 @@
 """Machine code against the interpreter, without a proof in between.
 
 ``build`` compiles what was proved.  Here any function is compiled, as it stands, and run on arguments on which the
-interpreter finds no undefined behaviour and no broken licence: there machine code must leave the same bits.  Arrays lie
+interpreter finds no undefined behaviour and no race: there machine code must leave the same bits.  Arrays lie
 between bytes that nobody may touch, and no better aligned than they must be.
 
 A fault of the code generator may end the process.

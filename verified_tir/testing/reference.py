@@ -2,8 +2,8 @@
 
 :func:`disagreement` runs the program before and the program after with the interpreter.  If the first has a meaning on
 the arguments, the second must have one, too; it must end in arrays at least as defined with the same bits, read through
-the theorem's layout changes; padding that holds a value must hold it at the end; and no licence of a loop may be
-broken.  Nothing here shares code with the kernel, or with the replays of a schedule.
+the theorem's layout changes; padding that holds a value must hold it at the end; and no marked
+loop may race.  Nothing here shares code with the kernel, or with the replays of a schedule.
 """
 
 from __future__ import annotations

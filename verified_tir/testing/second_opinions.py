@@ -78,7 +78,7 @@ def assert_refusal_holds(before: PrimFunc, refusal: Refuted) -> Report | None:
     replay = refusal.replay
     if replay is None or refusal.program is before or not replay.arguments or refusal.obligation is None:
         return None
-    if refusal.obligation.name == "licence":
+    if refusal.obligation.name == "race":
         return None
     arguments = dict(replay.arguments)
     sizes = {n: int(arguments[n]) for n in symbols(before) if isinstance(arguments.get(n), int)}

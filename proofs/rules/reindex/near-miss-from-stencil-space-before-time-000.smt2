@@ -1,4 +1,4 @@
-; iterations change their order: the write and the read of A touch different elements
+; iterations change their order: no dependence between the write and the read of A
 ; owed by space_before_time in examples/stencil.py
 ; x0 is t
 ; x2 is t'

@@ -1,5 +1,5 @@
 ; for i in [0, 15): A[i] = ...; B[i] = A[i + 1]. The two statements may change places: in one
-; iteration they touch different elements of A.
+; iteration they access different elements of A.
 ;
 ; The lemma holds if this is unsatisfiable.
 (set-info :status unsat)

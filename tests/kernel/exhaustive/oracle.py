@@ -2,7 +2,7 @@
 
 ``disagreement(theorem, inputs)`` runs the program before and the program after on every input on which the first has a
 meaning.  The second must then have one too, end in arrays at least as defined with the same bits (read through the
-theorem's layout maps), and break no licence of its loops.  Padding is filled as the theorem's relation says.  Opaque
+theorem's layout maps), and have no races.  Padding is filled as the theorem's relation says.  Opaque
 calls find the same callees in both.
 
 Nothing here shares code with the kernel or with the schedule's own replays.

@@ -12,7 +12,7 @@ from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 
 ABN = AB + ", n: T.int32"
-RACE = "licence: the loop over k is parallel: no two of its iterations "
+RACE = "race: the loop over k is parallel: no two of its iterations "
 OUTSIDE = "none of its iterations uses L of scope local from outside"
 
 

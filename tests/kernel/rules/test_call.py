@@ -200,7 +200,7 @@ def test_other_iterations_are_not_disturbed() -> None:
         f = program(text.format(step, "n"), 'A: T.Buffer((8,), "float32"), n: T.int32')
         rule = call((0, 0), again(), f, "v", n=variable(f, "n"))
         if step == 2:
-            refused(f, rule, "licence: the loop over p is parallel")
+            refused(f, rule, "race: the loop over p is parallel")
         else:
             accepted(f, rule)
 

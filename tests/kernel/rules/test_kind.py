@@ -22,7 +22,7 @@ def test_kind() -> None:
 
 
 def test_a_race_is_refused() -> None:
-    race = "licence: the loop over i is {}: no two of its iterations {} the same element of A (Refuted)"
+    race = "race: the loop over i is {}: no two of its iterations {} the same element of A (Refuted)"
     shifted = program("for i in range(3):\n    A[i] = A[i + 1]")
     refused(shifted, of_kind((), "parallel"), race.format("parallel", "read and write"))
     refused(shifted, of_kind((), "vectorized"), race.format("vectorized", "read and write"))
@@ -49,10 +49,10 @@ def test_a_buffer_inside_is_each_iterations_own() -> None:
     f = program(text)
     parallel = accepted(f, of_kind((), "parallel"))
     assert "parallel" in body_of(parallel)
-    refused(parallel, moved((), "hoist"), "licence: the loop over i is parallel: no two of its iterations")
+    refused(parallel, moved((), "hoist"), "race: the loop over i is parallel: no two of its iterations")
 
 
 def test_a_later_step_may_not_bring_a_race() -> None:
     f = accepted(program("A[0] = 1\nfor i in range(1, 4):\n    B[i] = A[i]"), of_kind((1,), "parallel"))
     a = buffer(f, "A")
-    refused(f, Insert((1, 0), store(a, load(a, 0), 0)), "licence: the loop over i is parallel")
+    refused(f, Insert((1, 0), store(a, load(a, 0), 0)), "race: the loop over i is parallel")

@@ -12,7 +12,7 @@ ABN = AB + ", n: T.int32"
 def test_swap() -> None:
     gives(program("A[0] = 1\nB[0] = A[1]"), moves.swap((), 0), "B[0] = A[1]\nA[0] = 1")
     meets = (
-        "order: the two statements may change places: the write and the read of A touch different elements (Refuted)"
+        "dependence: the two statements may change places: no dependence between the write and the read of A (Refuted)"
     )
     refused(program("A[1] = 1\nB[0] = A[1]"), moves.swap((), 0), meets)
     refused(program("A[0] = 1"), moves.swap((), 0), "there are no two adjacent statements here")
@@ -46,7 +46,7 @@ def test_distribute() -> None:
         "for i in range(3):\n    A[i] = i\nfor i in range(3):\n    B[i] = A[i]",
     )
     apart = (
-        "order: the two statements may change places: the read and the write of A touch different elements (Refuted)"
+        "dependence: the two statements may change places: no dependence between the read and the write of A (Refuted)"
     )
     refused(program(text.format("i + 1")), moves.distribute((), 1), apart)
     refused(program(text.format("i")), moves.distribute((), 2), "not a loop")
@@ -73,7 +73,7 @@ def test_fuse() -> None:
         "for i in range(n):\n    A[i] = i\n    B[i] = A[i]",
     )
     later = (
-        "order: the two statements may change places: the write and the read of A touch different elements (Refuted)"
+        "dependence: the two statements may change places: no dependence between the write and the read of A (Refuted)"
     )
     refused(program(text.format("n", "j + 1"), ABN), moves.fuse((), 0), later)
     same = "bijection: every new iteration is an old one of (j) (Refuted)"

@@ -479,7 +479,7 @@ def test_groups_of_all_elements_race_in_a_parallel_loop(monkeypatch: pytest.Monk
     o, k = variable(f, "o"), variable(f, "k")
     path = (0, 0, 1, 0)
     rule = groups(path, (2, 2), (k % 2, o), 1)
-    found = refused(f, rule, "licence: ")
+    found = refused(f, rule, "race: ")
     accepted(f, groups(path, (2,), (k % 2,), None))
     instances_share_loads(monkeypatch)
     assert isinstance(apply(rule, reflexive(f), Prover(Solver())), Refines), found

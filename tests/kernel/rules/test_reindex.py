@@ -28,7 +28,7 @@ def test_reversal() -> None:
     gives(f, back, "for p in range(n):\n    A[n - 1 - p] = B[n - 1 - p]")
     f = program("for i in range(3):\n    A[i + 1] = A[i]")
     i = variable(f, "i")
-    turned = "order: iterations change their order: the write and the read of A touch different elements (Refuted)"
+    turned = "dependence: iterations change their order: no dependence between the write and the read of A (Refuted)"
     refused(f, moves.reindex((), 1, (new(p, 3),), (), (2 - p,), (2 - i,)), turned)
 
 
@@ -82,7 +82,7 @@ def test_interchange() -> None:
     refused(
         f,
         moves.reindex((), 2, (new(p, 2), new(q, 2)), (), (q, p), (j, i)),
-        "order: iterations change their order",
+        "dependence: iterations change their order",
     )
 
 

@@ -74,8 +74,8 @@ class _Done:
 class ValidatingInstrument:
     """Compares every function before and after every pass.
 
-    :param on_different: what to do when a pass changed what a function computes, or gave a licence to loops that
-        does not hold: ``"warn"`` (the default), ``"raise"``, or ``"collect"`` to do nothing but remember.
+    :param on_different: what to do when a pass changed what a function computes, or marked loops that race: ``"warn"``
+        (the default), ``"raise"``, or ``"collect"`` to do nothing but remember.
     :param limits: sizes for symbolic shapes, and how much is executed.
     :param skip: further passes not to validate, each with the reason that is reported; those of
         :data:`NOT_VALIDATED` are known.

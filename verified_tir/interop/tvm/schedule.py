@@ -29,9 +29,8 @@ class ValidatedSchedule:
     """A ``tvm.s_tir.Schedule`` that validates its steps.
 
     :param source: an ``IRModule``, a ``PrimFunc``, or a schedule, whose steps so far are not looked at.
-    :param on_different: what to do when a step changed what a function computes, or gave a licence to loops that does
-        not hold: ``"raise"`` (the default), ``"warn"``,
-        or ``"collect"`` to do nothing but remember.  The step has been made in each case.
+    :param on_different: what to do when a step changed what a function computes, or marked loops that race: ``"raise"``
+        (the default), ``"warn"``, or ``"collect"`` to do nothing but remember.  The step has been made in each case.
     :param limits: sizes for symbolic shapes, and how much is executed.
     :param options: passed on to ``tvm.s_tir.Schedule``.
     :ivar schedule: the schedule itself, for functions of TVM that ask for one; only ``validate`` sees what these do.

@@ -39,7 +39,7 @@ def replaced(root: ir.Stmt, path: ir.Path, count: int, new: ir.Stmt) -> ir.Stmt:
     return ir.put(root, path[:-1], stmts[0] if len(stmts) == 1 else ir.Seq(stmts))
 
 
-def never_meet(
+def no_dependence(
     context: Context,
     first: Iterable[Access],
     second: Iterable[Access],
@@ -52,13 +52,13 @@ def never_meet(
     for a in (*first, *second):
         if a.buffer is BARRIER:
             claim = f"{why}: an opaque call, assertion or while loop stays in its place"
-            yield Question("order", claim, context, (*given, *a.given), f.FALSE, (*path, *a.place))
+            yield Question("dependence", claim, context, (*given, *a.given), f.FALSE, (*path, *a.place))
     for a, b in conflicts(first, second):
         if BARRIER in (a.buffer, b.buffer):
             continue
-        claim = f"{why}: the {_verb(a)} and the {_verb(b)} of {a.buffer.name} touch different elements"
+        claim = f"{why}: no dependence between the {_verb(a)} and the {_verb(b)} of {a.buffer.name}"
         goal = f.not_(overlap(a, b))
-        yield Question("order", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place))
+        yield Question("dependence", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place))
 
 
 def _verb(a: Access) -> str:

@@ -39,7 +39,7 @@ from verified_tir.kernel.effects import opaque_calls, read_blocks, written_block
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, never_meet
+from verified_tir.kernel.rules.common import changes, no_dependence
 from verified_tir.kernel.rules.last_write import Ran, moments, reads_of
 from verified_tir.kernel.rules.skeleton import (
     Skeleton,
@@ -136,7 +136,7 @@ class Recompute:
         others = (instance(begun, stmt).outer() for begun, stmt in ran)
         since = [a for a in chain(later, *others) if a.write and a.buffer is not BARRIER]
         why = "what is recomputed was not overwritten since"
-        yield from never_meet(run.context, run.outer(), since, (), why, self.source)
+        yield from no_dependence(run.context, run.outer(), since, (), why, self.source)
 
     def _written_first(self, source: ir.Stmt, run: Instance, start: Context) -> Iterator[Question]:
         """What the run reads of what it writes itself, it has written before."""

@@ -57,7 +57,7 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, never_meet, replaced, together
+from verified_tir.kernel.rules.common import changes, no_dependence, replaced, together
 from verified_tir.kernel.rules.reduction import reduction_at
 from verified_tir.kernel.rules.skeleton import (
     Inside,
@@ -275,12 +275,12 @@ class _Work:
         differ = a.link.leaf != b.link.leaf
         why = "the two statements may change places" if differ else "iterations change their order"
         turned = (*given, old_first, f.not_(new_first))
-        otherwise = never_meet(self.start, self.accesses(a), self.accesses(b), turned, why, ())
+        otherwise = no_dependence(self.start, self.accesses(a), self.accesses(b), turned, why, ())
         if differ and (old_first is f.TRUE or new_first is f.FALSE):
             yield from otherwise  # one question for all would fail
         elif rest := tuple(otherwise):
             claim = "the iterations keep their order"
-            yield Question("order", claim, self.start, given, goal, self.rule.path, "before", rest)
+            yield Question("dependence", claim, self.start, given, goal, self.rule.path, "before", rest)
 
     def _accesses(self, active: _Active) -> list[Access]:
         """What an instance touches outside."""

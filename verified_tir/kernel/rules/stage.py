@@ -38,7 +38,7 @@ from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import evaluated_safely, never_meet, safe_questions
+from verified_tir.kernel.rules.common import evaluated_safely, no_dependence, safe_questions
 from verified_tir.kernel.rules.layout import LayoutMap, in_box, masked_lanes_safe, over_box
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -156,7 +156,7 @@ class Stage:
         """Other accesses miss the region, each element of which has one place."""
         (element,) = copy.stores_to(self.buffer.data)
         why = f"each access without going through {self.name} misses the region"
-        yield from never_meet(copy.context, others, [element], (), why, self.path)
+        yield from no_dependence(copy.context, others, [element], (), why, self.path)
         claim = f"each element of the region has one place in {self.name}"
         ys = element.inner[: len(self.layout.shape)]
         goal = equal(self.layout.image(copy.context, element.indices), ys)

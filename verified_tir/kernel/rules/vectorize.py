@@ -26,7 +26,7 @@ from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import never_meet, safe_questions
+from verified_tir.kernel.rules.common import no_dependence, safe_questions
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
@@ -104,4 +104,4 @@ def _reads_before_writes(context: Context, loop: ir.For, path: ir.Path) -> Itera
     runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
     reads = [a for a in runs[1].accesses if not a.write]
     why = f"no iteration of the loop over {loop.var.name} reads what an earlier one wrote"
-    yield from never_meet(context, runs[0].accesses, reads, (f.lt(first, second),), why, (*path, 0))
+    yield from no_dependence(context, runs[0].accesses, reads, (f.lt(first, second),), why, (*path, 0))

@@ -31,7 +31,7 @@ _REFUSALS = frozenset({"NoMatch", "IRError", "Unencodable", "AssertionError", "T
 _QUESTION_TEXT = (0, 1, 5, 6)
 GOAL, GIVEN = 4, 3
 _HELPERS_GIVEN = {
-    "never_meet": 3,
+    "no_dependence": 3,
     "safe_questions": 2,
     "evaluated_safely": 2,
     "holds": 1,

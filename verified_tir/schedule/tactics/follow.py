@@ -301,7 +301,7 @@ def _either(session: Session, rules: list[Recipe], licence: str) -> None:
             refused = failed
         else:
             return
-        if isinstance(refused.refusal, Unproved) and refused.refusal.obligation.name == "order":
+        if isinstance(refused.refusal, Unproved) and refused.refusal.obligation.name == "dependence":
             in_another_order(session, rule, licence, "sequential_buffer_access")
             return
     raise refused

@@ -85,12 +85,16 @@ def in_another_order(session: Session, recipe: Recipe, licence: str, primitive: 
             return
     block = _with_initialisation(at(session.func.body, rule.path))
     if block is not None:
-        raise _with_remedy(tried[0], f'decompose_reduction("{block}", …) first', "order")
+        raise _with_remedy(tried[0], f'decompose_reduction("{block}", …) first', "dependence")
     plain = tried[1].refusal
     rounds = isinstance(plain, Unproved) and plain.obligation.name == "rounding"
     if rounds and licence:  # the word was given, and something else stands in the way
         raise _with_remedy(tried[-1], "", "rounding")
-    raise _with_remedy(tried[0], f'{primitive}(…, reassociate="{next(iter(stores))}")', "order") if rounds else tried[0]
+    raise (
+        _with_remedy(tried[0], f'{primitive}(…, reassociate="{next(iter(stores))}")', "dependence")
+        if rounds
+        else tried[0]
+    )
 
 
 def _with_initialisation(nest: Stmt) -> str | None:

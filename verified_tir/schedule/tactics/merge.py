@@ -153,19 +153,19 @@ def _unwrap(session: Session, path: Path) -> Labels:
 def _explained(failed: TacticFailed, first: For, second: For) -> TacticFailed:
     """A refusal that says which of the two conditions fails, and in which element the iterations meet."""
     refusal = failed.refusal
-    if not (isinstance(refusal, Unproved) and refusal.obligation.name == "order"):
+    if not (isinstance(refusal, Unproved) and refusal.obligation.name == "dependence"):
         return failed
     claim = refusal.obligation.claim
-    if " touch different elements" not in claim:
+    if "no dependence between" not in claim:
         return failed
-    writes = ": the write and" in claim
+    writes = "between the write and" in claim
     if writes:
         why = "condition 1: what the first loop writes, the second does not touch in an earlier iteration"
     else:
         why = "condition 2: what the first loop reads, the second does not write in an earlier iteration"
     where = _meeting(refusal, first, second)
     # of two views of one block the claim names that of the first loop
-    buffer = next((b for b in (*_buffers(first), *_buffers(second)) if f" of {b.name} touch" in claim), None)
+    buffer = next((b for b in (*_buffers(first), *_buffers(second)) if claim.endswith(f" of {b.name}")), None)
     if not where and buffer is not None:
         one = touched_by(first.body, buffer, reads=not writes, writes=writes)
         two = touched_by(second.body, buffer, reads=writes)
@@ -193,10 +193,10 @@ def _meeting(refusal: Unproved, first: For, second: For) -> str:
     if len(i) != 1 or len(j) != 1:
         return ""
     late, early = _elements(first, i[0], values), _elements(second, j[0], values)
-    verbs = refusal.obligation.claim.rpartition(": the ")[2].split()
+    verbs = refusal.obligation.claim.rpartition("between the ")[2].split()
     for buffer, write, element in late:
         wanted = (buffer, verbs[3] == "write", element)
-        if write == (verbs[0] == "write") and f" of {buffer} touch" in refusal.obligation.claim and wanted in early:
+        if write == (verbs[0] == "write") and refusal.obligation.claim.endswith(f" of {buffer}") and wanted in early:
             text = ", ".join(map(str, element))
             return f"but both touch {buffer}[{text}] where {first.var.name} = {i[0]} and {second.var.name}' = {j[0]}"
     return ""

@@ -8,7 +8,7 @@
 The kernel is asked to put a copy of S where the condition is false (``insert``), and then to merge the equal branches.
 What is overwritten by a later statement beside a loop around the branch cannot stand in the else branch by itself: the
 whole nest is inserted again, for the places where the condition is false, between the nest and that statement; then the
-two nests become one (``order``), and the two guards, of opposite conditions, an ``if`` with ``else``.
+two nests become one (``dependence``), and the two guards, of opposite conditions, an ``if`` with ``else``.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def _innermost(session: Session, buffer: Buffer, consumer: Path) -> Path:
 def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> dict[Var, Var]:
     """Rebuild the nest around a block from the loops around the producer's store; gives the new loop for each of these.
 
-    The loops are of the producer's kinds if they may be: that is a licence, which has to hold of the consumer, too.
+    The loops are of the producer's kinds if they may be: that is race freedom, which has to hold of the consumer, too.
 
     :raises TacticFailed: if one does not determine the other, or the kernel refuses.
     """

@@ -28,7 +28,7 @@ def kind_of(s: Sketch, place: Place, var: Var, extent: Expr, body: Stmt) -> tupl
 
 
 def separate(var: Var, body: Stmt) -> bool:
-    """Whether different iterations certainly touch different elements of what is written.
+    """Whether different iterations certainly access different elements of what is written.
 
     They do if one dimension of every access to a written buffer is indexed by the loop's variable.
     """

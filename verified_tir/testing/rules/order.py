@@ -103,5 +103,5 @@ FAMILIES = (
     Family("two loops", ((*range(len(EXTENTS)),), (0, 1, 2, 6, 7, 8), WORDS, WORDS, (False, False, True)), two_loops),
     Family("neighbours", ((0, 1, 2), (*range(7),), (*range(7),), WORDS, (0, 0, 1, -1)), _neighbours),
     Family("one loop", ((*range(len(EXTENTS)),), WORDS, (None, *STORES, *INDIRECT, *GUARDED)), one_loop),
-    Family("licences", ((0, 1, 2, 8, 9), (*range(len(EXTENTS)),), WORDS, (None, *STORES, *NESTED)), _licensed),
+    Family("marked loops", ((0, 1, 2, 8, 9), (*range(len(EXTENTS)),), WORDS, (None, *STORES, *NESTED)), _licensed),
 )
