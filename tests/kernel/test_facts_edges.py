@@ -100,7 +100,7 @@ def test_every_lemma_is_kept_and_holds_by_itself() -> None:
     assert "in bounds" in meaning(loop, prover)
     claims = {lemma.obligation.claim for lemma in prover.lemmas}
     assert any(c.startswith("no instance of the store to A") for c in claims), claims
-    assert {"A stays defined before the loop", "A is never negative before the loop"} <= claims
+    assert {"A is defined before the loop", "A is never negative before the loop"} <= claims
     for lemma in prover.lemmas:
         assert isinstance(lemma.verdict, Proved)
         assert isinstance(Solver().prove(lemma.obligation.given, lemma.obligation.goal), Proved), lemma

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.kernel.programs import buffer, program, why
-from tests.kernel.test_established import ILLEGAL
+from tests.kernel.test_definitely_initialised import ILLEGAL
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir import outside
 from verified_tir.ir.buffer import Buffer
@@ -61,14 +61,14 @@ def everything(known: Known, e: Element) -> Iterator[Term]:
     yield from known.frame(e)
     if run is not None:
         yield from known.frame(e, known.event(run.older))
-    for k in range(0 if run is None else len(run.touching)):
-        yield from known.contents(e, k)
+    for k in range(0 if run is None else len(run.aliasing)):
+        yield from known.reaching_definition(e, k)
         for name, holds in tried(e):
             yield from known.invariant(e, name, holds, k)
     for name, holds in tried(e):
         yield from known.invariant(e, name, holds)
-    known.throughout(e.version)
-    yield from known.everywhere(e)
+    known.uninitialised(e.version)
+    yield from known.initialised(e)
     for j, r in enumerate(known.ended(e)):
         for k in range(len(r.assumed) + len(r.safety)):
             yield from known.instantiate(e, j, k, {v: f.integer(1) for v in r.inner})
@@ -151,7 +151,7 @@ def test_an_element_is_not_what_it_says_that_it_is_equal_to() -> None:
     e, other, known = element(where, "A", 1), element(where, "A", 7), here(where)
     five = f.eq(value_of(f.INT), f.integer(5))
     run = known.run(e)
-    assert run is not None and len(run.touching) == 1
+    assert run is not None and len(run.aliasing) == 1
     asked: Any = Lie(e, version=e.version, buffer=e.buffer, address=e.address, value=other.value, defined=other.defined)
     facts = [*known.invariant(asked, "five", five, 0), *known.frame(asked), *known.event(asked)]
     assert not facts and known.run(asked) is None and known.ended(asked) == ()
@@ -165,7 +165,7 @@ def test_an_element_is_not_what_it_says_that_it_is_equal_to() -> None:
     untouched = after("A[1] = 1\nfor i in range(2, 4):\n    A[i] = 2\n")
     e, known = element(untouched, "A", 1), here(untouched)
     run = known.run(e)
-    assert run is not None and not run.touching
+    assert run is not None and not run.aliasing
     (same,) = known.frame(e)
     old: Any = Lie(same, op="=", args=(run.older.value, f.integer(6)), sort=f.BOOL, payload=None)
     assert not believed(known, known.frame(e, [old]), f.eq(e.value, f.integer(6)))
@@ -204,8 +204,8 @@ def test_blocks_and_versions_are_what_they_are() -> None:
     where = after('A[1] = 1\nfor i in range(4):\n    B[i] = T.undef("int32")\n')
     a, b, known = element(where, "A", 1), element(where, "B", 1), here(where)
     seems: Any = Lie(b.version, block=b.version.block, event=Entered(), serial=b.version.serial)
-    known.throughout(seems)
-    assert not known.is_throughout(b.version) and not known.everywhere(b)
+    known.uninitialised(seems)
+    assert not known.is_initialised(b.version) and not known.initialised(b)
 
     class Blocks(frozenset[Any]):
         def __or__(self, other: Any) -> Any:
@@ -215,9 +215,9 @@ def test_blocks_and_versions_are_what_they_are() -> None:
     a, b, known = element(both, "A", 1), element(both, "B", 1), here(both)
     for e in (a, b):
         older = known.older(e)
-        assert older is not None and not known.throughout(older.version)
-    assert known.throughout(a.version, Blocks({b.version.block}))
-    assert not known.everywhere(b) and not known.throughout(a.version) and known.everywhere(a)
+        assert older is not None and not known.uninitialised(older.version)
+    assert known.uninitialised(a.version, Blocks({b.version.block}))
+    assert not known.initialised(b) and not known.uninitialised(a.version) and known.initialised(a)
 
 
 def test_what_is_chosen_was_shown_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,8 +261,8 @@ def test_a_witness_is_of_the_right_sort(monkeypatch: pytest.MonkeyPatch, values:
     monkeypatch.setitem(outside._answers, "address", lambda a, x, unknowns, g: (dict.fromkeys(unknowns, values), set()))
     known = here(where)
     right = isinstance(values, Term) and values.sort == f.INT
-    assert bool(known.contents(e, 0)) is right
-    assert known.contents(element(where, "A", 2), 0) == () or right
+    assert bool(known.reaching_definition(e, 0)) is right
+    assert known.reaching_definition(element(where, "A", 2), 0) == () or right
 
 
 def test_blocks_that_are_not_defined_throughout_are_not_in_the_set() -> None:
@@ -280,15 +280,15 @@ def test_blocks_that_are_not_defined_throughout_are_not_in_the_set() -> None:
         for n in range(4):
             for some in itertools.combinations([*blocks.values(), local], n):
                 known = here(inner)
-                assert not any(known.throughout(where.memory[data]) for data in blocks.values())
+                assert not any(known.uninitialised(where.memory[data]) for data in blocks.values())
                 for name, data in blocks.items():
-                    known.throughout(inner.memory[data], frozenset(some))
-                    defined = known.everywhere(element(inner, name, 1))
+                    known.uninitialised(inner.memory[data], frozenset(some))
+                    defined = known.initialised(element(inner, name, 1))
                     assert name == "X" or not defined
         known = here(inner)
-        assert known.throughout(inner.memory[blocks["X"]]), "where it was before is not known yet"
-        known.throughout(where.memory[blocks["X"]])
-        assert not known.throughout(inner.memory[blocks["X"]])
+        assert known.uninitialised(inner.memory[blocks["X"]]), "where it was before is not known yet"
+        known.uninitialised(where.memory[blocks["X"]])
+        assert not known.uninitialised(inner.memory[blocks["X"]])
 
 
 MADE: dict[int, tuple[object, dict[Element, None]]] = {}
@@ -320,7 +320,7 @@ def hostile(known: Known, roots: tuple[Term, ...]) -> list[Any]:
             known.notes.setdefault("found", []).extend(everything(known, e))
             event = e.version.event
             if isinstance(event, Ran):
-                known.throughout(e.version, frozenset(event.memory))
+                known.uninitialised(e.version, frozenset(event.memory))
     return found + known.notes.get("found", [])
 
 

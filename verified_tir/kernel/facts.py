@@ -1,14 +1,15 @@
-"""Facts about the contents of memory: what is known at a place, and the only ways to get to know it.
+"""Facts about what memory holds at a place of a program, and the only rules by which they are derived.
 
 A question mentions loads; each is an element of some version of a block.  :class:`Known` holds formulas about such
 elements that are true wherever its premises are, at its place.  A formula gets in by one of these rules only:
 
 * *event*: the block was allocated (undefined), came in (declared padding), or one element was stored (that value there,
   the older version elsewhere);
-* *frame*: a statement ran, or some iterations of it, that may have written the block; where none of its stores touched
-  the element, it is as it was (``contents``);
-* *contents*: what the last of its stores to the element wrote (``contents``);
-* *invariant*: what held before it, or since one of its stores, and is kept by every store (``induction``);
+* *frame*: a statement ran, or some iterations of it, that may have written the block; where none of its stores wrote
+  the element, it is as it was (``reaching_definitions``);
+* *reaching definition*: what the last of its stores to the element wrote (``reaching_definitions``);
+* *invariant*: what held before it, or since one of its stores, and is kept by every store (``induction``); that a
+  block is initialised (all its elements are defined) is one;
 * *instance*: what every instance of a statement that has ended found true, of one instance (:meth:`Known.instantiate`).
 
 Which of them is tried for which element, with which property and in which order is search, which has no place here:
@@ -30,10 +31,10 @@ from verified_tir import ir
 from verified_tir.ir.outside import ask
 from verified_tir.kernel.access import Instance, equal
 from verified_tir.kernel.begin import entered
-from verified_tir.kernel.contents import Run, contents, frame, ran
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.induction import Invariant, Supposed, kept, speaks_of_one_element, state, undefined
+from verified_tir.kernel.induction import Invariant, Supposed, kept, speaks_of_one_element, state, uninitialised
 from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Stored, Version
+from verified_tir.kernel.reaching_definitions import Run, frame, ran, reaching_definition
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -103,8 +104,8 @@ class Known:
     """The search's own.  Nothing is read here."""
     _found: set[Term] = field(init=False, default_factory=set)
     _runs: dict[Element, Run | None] = field(init=False, default_factory=dict)
-    _throughout: set[tuple[object, ...]] = field(init=False, default_factory=set)
-    """States of blocks that are defined in all elements."""
+    _initialised: set[tuple[object, ...]] = field(init=False, default_factory=set)
+    """States of blocks all of whose elements are defined."""
     _ended: dict[Element, tuple[Instance, ...]] = field(init=False, default_factory=dict)
 
     def look_up(self, roots: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -180,7 +181,7 @@ class Known:
         return tuple(t for t in (f.implies(here, written), f.implies(f.not_(here), unchanged)) if t is not f.TRUE)
 
     def run(self, e: Element) -> Run | None:
-        """The statement that made the element's version, with its stores that may have touched the element."""
+        """The statement that made the element's version, with its stores that may have written the element."""
         older = self.older(e)
         if older is None or not isinstance(e.version.event, Ran):
             return None
@@ -191,22 +192,22 @@ class Known:
     def frame(self, e: Element, facts: Sequence[Term] = ()) -> tuple[Term, ...]:
         """Where no witness stored to the element, it is as it was.
 
-        If no store can touch it, it is the same one, however many statements ran: then ``facts`` about the older one
+        If no store can write it, it is the same one, however many statements ran: then ``facts`` about the older one
         are said of it by this name, too, since lemmas about floats do not look through equalities.
         """
         run = self.run(e)
         found = () if run is None else self._add(e, *frame(run))
-        if run is None or run.touching:
+        if run is None or run.aliasing:
             return found
         same = {run.older.value: e.value, run.older.defined: e.defined}
         renamed = tuple(f.replace(t, same) for t in self.chosen(facts))
         self._found.update(renamed)
         return found + renamed
 
-    def contents(self, e: Element, k: int) -> tuple[Term, ...]:
-        """What the ``k``-th store that may have touched the element left there, if it was the last."""
+    def reaching_definition(self, e: Element, k: int) -> tuple[Term, ...]:
+        """What the ``k``-th store that may have written the element left there, if it is the reaching definition."""
         run = self.run(e)
-        return () if run is None else self._add(e, *contents(run, k))
+        return () if run is None else self._add(e, *reaching_definition(run, k))
 
     def held(self, t: Term) -> tuple[Term, ...]:
         """What is known of what a store to a licensed block left there."""
@@ -220,7 +221,7 @@ class Known:
 
     def invariant(self, e: Element, name: str, holds: Term, since: int | None = None) -> tuple[Term, ...]:
         """A property that the element had before the run that made its version, or has had since one of the stores that
-        may have touched it (where that has a witness), and that every such store keeps."""
+        may have written it (where that has a witness), and that every such store keeps."""
         run = self.run(e)
         if run is None or not speaks_of_one_element(holds, e.value.sort):
             return ()
@@ -229,33 +230,36 @@ class Known:
         claim = f"{e.buffer.name} {i.name} before the loop"
         if w is None and (since is not None or not self.follows(i.said(run.older), claim)):
             return ()
-        stores, place = [a.place for a in run.touching], w and w.access.place
+        stores, place = [a.place for a in run.aliasing], w and w.access.place
         if not kept(self, run.before, run.event.stmt, i, stores, since=place, reached=run.event.reached):
             return ()
         return self._add(e, f.implies(f.and_(*(w.runs if w else ())), i.said(e)))
 
-    def throughout(self, version: Version, blocks: frozenset[ir.Var] = frozenset()) -> frozenset[ir.Var]:
-        """That a block is defined in all its elements; :meth:`everywhere` says so of each from then on.
+    def uninitialised(self, version: Version, blocks: frozenset[ir.Var] = frozenset()) -> frozenset[ir.Var]:
+        """Show the initialised-memory invariant: every element of a block is defined, as :meth:`initialised` says from
+        then on.
 
-        After a statement it is if ``blocks``, of which it is one, were before, and every store to one of them stores
-        what is defined.  Gives the blocks of which that is not shown: none, or at least one.
+        After a statement it holds if it held of all ``blocks``, of which this is one, before, and every store to one of
+        them stores a defined value.
+
+        :return: the blocks of which it is not shown: none, or at least one.
         """
         blocks = frozenset([b for b in blocks if type(b) is ir.Var])
         if type(version) is not Version or version not in self.context.line or not self.context.entry.definite:
             return blocks | {version.block}
-        missing = undefined(self, version, blocks | {version.block})
+        missing = uninitialised(self, version, blocks | {version.block})
         if not missing:
-            self._throughout.update(state(version, data) for data in (*blocks, version.block))
+            self._initialised.update(state(version, data) for data in (*blocks, version.block))
         return missing
 
-    def is_throughout(self, version: Version) -> bool:
-        """Whether that is known."""
-        known = state(version, version.block) in self._throughout
-        return known or (self.outer is not None and self.outer.is_throughout(version))
+    def is_initialised(self, version: Version) -> bool:
+        """Whether every element of the block is known to be defined."""
+        known = state(version, version.block) in self._initialised
+        return known or (self.outer is not None and self.outer.is_initialised(version))
 
-    def everywhere(self, e: Element) -> tuple[Term, ...]:
-        """That an element is defined, since all elements of its block are."""
-        return self._add(e, e.defined) if self._reached(e) and self.is_throughout(e.version) else ()
+    def initialised(self, e: Element) -> tuple[Term, ...]:
+        """The fact that an element is defined, since all elements of its block are."""
+        return self._add(e, e.defined) if self._reached(e) and self.is_initialised(e.version) else ()
 
     def ended(self, e: Element) -> tuple[Instance, ...]:
         """Instances of statements that have run to their end and assumed something, where the element was as it is; and

@@ -126,30 +126,30 @@ def kept(
             given.append(equal(a.address, invariant.element.address))
         if reached is not None and isinstance(stmt, ir.For):
             given.append(f.lt(here.env[stmt.var].value, reached))
-        claim = f"the store to {a.buffer.name} at {path} keeps it {invariant.name}"
+        claim = f"the store to {a.buffer.name} at {path} keeps the invariant: it {invariant.name}"
         if not known.inside(here, given, Supposed(invariant, *interval), invariant.said(a.value), claim):
             return False
     return True
 
 
-# -- blocks that are defined throughout --------------------------------------------------------------------------------
+# -- the initialised-memory invariant ----------------------------------------------------------------------------------
 
 
-def undefined(known: Known, version: Version, blocks: frozenset[ir.Var]) -> frozenset[ir.Var]:
-    """Some of ``blocks`` if it is not shown that, in this version, they are defined in all their elements."""
+def uninitialised(known: Known, version: Version, blocks: frozenset[ir.Var]) -> frozenset[ir.Var]:
+    """Some of ``blocks`` if it is not shown that, in this version, all their elements are defined."""
     context = known.context
     if any(map(context.several_types, blocks)):
         return blocks
     match version.event:
         case Entered() if not context.entry.paddings_of(version.block):
             return frozenset()
-        case Stored(before=before, value=value) if known.is_throughout(before):
+        case Stored(before=before, value=value) if known.is_initialised(before):
             claim = f"what is stored to {version.block.name} is defined"
             return frozenset() if known.follows(value.defined, claim) else blocks
         case Ran(memory=memory, stmt=stmt) if EVERYTHING not in written_blocks(stmt) and all(
-            data in memory and known.is_throughout(memory[data]) for data in blocks
+            data in memory and known.is_initialised(memory[data]) for data in blocks
         ):
-            invariant = Invariant("defined, if all that it may come from is", DEFINED, blocks)
+            invariant = Invariant("is defined, if all blocks it is computed from are initialised", DEFINED, blocks)
             for path, s in ir.places(stmt, lambda s: isinstance(s, ir.Store)):
                 if isinstance(s, ir.Store) and s.buffer.data in blocks:
                     if not kept(known, context.at(memory), stmt, invariant, [path]):

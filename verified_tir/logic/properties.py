@@ -16,7 +16,7 @@ def properties(value: Term, defined: Term, chosen: bool) -> list[tuple[str, Term
 
     :param chosen: what is stored is chosen from several, as a maximum is; then a NaN matters.
     """
-    found = [("stays defined", defined)]
+    found = [("is defined", defined)]
     sort = value.sort
     if sort in f.FLOAT_SORTS:
         found.append(("is never -0.0", f.implies(defined, f.ne(value, f.negative_zero(sort)))))

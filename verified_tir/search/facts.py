@@ -16,12 +16,12 @@ from verified_tir.ir.stmt import If, LetStmt, Stmt
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.access import Instance
 from verified_tir.kernel.begin import scalars_of
-from verified_tir.kernel.contents import Witness
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.facts import Known
 from verified_tir.kernel.induction import DEFINED, value_of
 from verified_tir.kernel.memory import Allocated, Element, Entered, Ran, Stored, Version
+from verified_tir.kernel.reaching_definitions import Witness
 from verified_tir.logic import formula as f
 from verified_tir.logic.addresses import solve_address
 from verified_tir.logic.formula import Term
@@ -145,9 +145,9 @@ def _about(known: Known, e: Element) -> tuple[Term, ...]:
         return (*supposed, *known.event(e))
     if meanwhile(known, e.version) and isinstance(e.version.event, Ran):
         run = known.run(e)
-        return (*(known.frame(e) if run is not None and not run.touching else ()), *known.event(e))
-    throughout(known, e.version)
-    found = [*known.everywhere(e)]
+        return (*(known.frame(e) if run is not None and not run.aliasing else ()), *known.event(e))
+    is_initialised(known, e.version)
+    found = [*known.initialised(e)]
     if isinstance(e.version.event, Ran):
         found.extend(after_run(known, e))
     found.extend(known.event(e))
@@ -172,15 +172,15 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
     run = known.run(e)
     if run is None:
         return
-    if not run.touching:
+    if not run.aliasing:
         yield from known.frame(e, about(known, run.older))
         return
-    count, unknown = len(run.touching), set(run.instance.unknown)
+    count, unknown = len(run.aliasing), set(run.instance.unknown)
     known_order = run.event.after is not None or run.event.reached is not None
     if known_order and count <= MOST_STORES:
         certain = False
         for k in range(count):
-            left = known.contents(e, k)
+            left = known.reaching_definition(e, k)
             yield from left
             if left:
                 certain = certain or _certain(known, run.witnesses[k])
@@ -190,11 +190,11 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
         if not any(_certain(known, w) for w in run.witnesses):
             yield from known.frame(e)
         if count > 1:
-            for k, a in enumerate(run.touching):
+            for k, a in enumerate(run.aliasing):
                 sets = a.value is not None and unknown.isdisjoint(f.subterms(a.value.defined))
                 if sets:  # whatever was there before
-                    yield from known.invariant(e, "stays defined", DEFINED, k)
-    chosen = any(t.op == "ite" for a in run.touching if a.value is not None for t in f.subterms(a.value.value))
+                    yield from known.invariant(e, "is defined", DEFINED, k)
+    chosen = any(t.op == "ite" for a in run.aliasing if a.value is not None for t in f.subterms(a.value.value))
     tried = properties(value_of(e.value.sort), DEFINED, chosen and is_thorough(known))
     for name, holds in tried:
         yield from known.invariant(e, name, holds)
@@ -230,7 +230,7 @@ def safe(known: Known, e: Element, k: int) -> Iterator[Term]:
     run = known.run(e)
     if run is None or run.event.after is None or not _asks_memory(run.event.stmt):
         return
-    place = run.touching[k].place
+    place = run.aliasing[k].place
     again = known.ended(e)[-1]
     a = next(x for x in again.accesses if x.write and x.place == place)
     solved = solve_address(a.address, e.address, list(a.inner), a.given)
@@ -266,24 +266,24 @@ def _loads(e: Expr) -> bool:
     return any(isinstance(n, Load) for n in walk(e))
 
 
-# -- blocks that are defined throughout --------------------------------------------------------------------------------
+# -- the initialised-memory invariant ----------------------------------------------------------------------------------
 
 
-def throughout(known: Known, version: Version) -> bool:
+def is_initialised(known: Known, version: Version) -> bool:
     """Whether every element of the block, in this version, is defined: asked with as few premises as will do."""
     if not known.context.entry.definite:
         return False
     while known.outer is not None and version in known.outer.context.line:
         known = known.outer
-    if known.is_throughout(version):
+    if known.is_initialised(version):
         return True
     match version.event:
         case Allocated():
             return False
         case Entered():
-            return not known.throughout(version)
+            return not known.uninitialised(version)
         case Stored(before=before):
-            return throughout(known, before) and not known.throughout(version)
+            return is_initialised(known, before) and not known.uninitialised(version)
         case Ran(memory=memory, stmt=stmt):
             place = ("kept", stmt, is_thorough(known), *(v.serial for v in memory.values()))
             if any(k.notes.get(place) is PENDING for k in enclosing(known)):
@@ -292,16 +292,16 @@ def throughout(known: Known, version: Version) -> bool:
 
 
 def _kept(known: Known, version: Version) -> frozenset[Var]:
-    """The blocks that a statement writes, and that are defined throughout before, meanwhile and after: the largest such
+    """The blocks that a statement writes, and that are initialised before, meanwhile and after: the largest such
     set is found by leaving out, again and again, those of which some store cannot be shown to be defined."""
     event = version.event
     assert isinstance(event, Ran)
     written = written_blocks(event.stmt)
     if EVERYTHING in written:
         return frozenset()
-    blocks = frozenset(data for data in event.memory if data in written and throughout(known, event.memory[data]))
+    blocks = frozenset(data for data in event.memory if data in written and is_initialised(known, event.memory[data]))
     while version.block in blocks:
-        lost = known.throughout(version, blocks)
+        lost = known.uninitialised(version, blocks)
         if not lost:
             return blocks
         blocks -= lost

@@ -20,7 +20,7 @@ from tests.kernel.exhaustive.family import Exploration, Family, explore, plain_s
 from verified_tir.elaborate import claims
 from verified_tir.ir.outside import shown
 from verified_tir.ir.stmt import SKIP, For, Seq
-from verified_tir.kernel import access, contents, context, entry, facts, obligation, race_free, theorem
+from verified_tir.kernel import access, context, entry, facts, obligation, race_free, reaching_definitions, theorem
 from verified_tir.kernel.obligation import Question
 from verified_tir.kernel.rules import (
     bind,
@@ -61,10 +61,10 @@ def all_of_them(known: object, before: object, stmt: object, invariants: Any, *_
     return invariants
 
 
-def untouched(*asked: Any) -> contents.Run | None:
+def untouched(*asked: Any) -> reaching_definitions.Run | None:
     """No store touches the element."""
-    run = contents.ran(*asked)
-    return run and replace(run, touching=())
+    run = reaching_definitions.ran(*asked)
+    return run and replace(run, aliasing=())
 
 
 def always(*_: object, **__: object) -> bool:
@@ -193,7 +193,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "no-op unasked (erase)": (without("no-op", "erased"), ("in and out",)),
     "dead stores are read": (without("dead-store", "no later read sees"), ("dead stores",)),
     "dead stores survive": (without("dead-store", "certainly overwritten"), ("dead stores",)),
-    "contents survive": (without("scope"), ("allocated",)),
+    "values survive": (without("scope"), ("allocated",)),
     "elements share a place": (without("layout", "to one place"), ("storage", "compaction")),
     "elements leave the shape": (without("layout", "within the new shape"), ("storage", "relayout", "compaction")),
     "padding anywhere": (without("layout", "exactly where"), ("relayout",)),

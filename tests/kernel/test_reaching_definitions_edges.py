@@ -1,4 +1,4 @@
-"""What stores leave in an element: cases in which one condition of ``contents`` decides alone."""
+"""What stores leave in an element: cases in which one condition of ``reaching_definition`` decides alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.kernel.test_facts import known
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.expr import Select
 from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel import contents
+from verified_tir.kernel import reaching_definitions
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
@@ -174,10 +174,10 @@ def test_a_guess_that_says_nothing_of_the_iteration_is_none(monkeypatch: pytest.
         here = Prover(Solver()).known(where, ())
         run = here.run(element)
         assert run is not None
-        i, j = run.touching[0].inner
+        i, j = run.aliasing[0].inner
         if not believed:
             guess: dict[Term, Term] = {i: j, j: integer(2)}
-            monkeypatch.setattr(contents, "solve_address", lambda *_: (guess, {i}))
+            monkeypatch.setattr(reaching_definitions, "solve_address", lambda *_: (guess, {i}))
         assert (run.witnesses[0] is not None) is believed
-        assert bool(here.contents(element, 0)) is believed
+        assert bool(here.reaching_definition(element, 0)) is believed
         assert bool(here.frame(element)) is believed

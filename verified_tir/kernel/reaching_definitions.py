@@ -1,20 +1,20 @@
-"""What a statement that ran left in an element of memory.
+"""Reaching definitions: what a statement that ran left in an element of memory.
 
 Input: an element x of the block as it is after the statement (or at the head of one of its iterations), and the
-statement's stores that may touch it.  Each store ``b[a(j)] = v(j)`` may have a witness: an iteration h(x), guessed by
+statement's stores that may write it.  Each store ``b[a(j)] = v(j)`` may have a witness: an iteration h(x), guessed by
 solving a(j) = x.  P(x) says that it runs and stores to x: ``h(x) ∈ D ∧ c(h(x)) ∧ a(h(x)) = x``.
 
-*Frame.*  If P(x) holds whenever some instance of the store touches x, for each of the stores, then where no P(x) holds
-the element is what it was before.  In particular it is, if no store can touch it.
+*Frame.*  If P(x) holds whenever some instance of the store writes x, for each of the stores, then where no P(x) holds
+the element is what it was before.  In particular it is, if no store can write it.
 
-*Contents.*  Where P(x) holds the element is ``v(h(x))``, provided that all instances of this store that touch x write
-that value, and that every other store that touches x comes before h(x) in the order of execution.
+*Reaching definition.*  Where P(x) holds the element is ``v(h(x))``, provided that all instances of this store to x
+write that value, and that every other store to x comes before h(x) in the order of execution.
 
 What is proved of stores is proved of arbitrary instances, renamed apart from the witness: h(x) mentions no variable of
 an iteration, and nothing else that differs between instances.
 
 P may not rest on what the statement itself writes, as loads of that differ from moment to moment, unless no store of it
-touches what was loaded.  v may, if what it reads is not stored to again before the statement ends: then the load would
+writes what was loaded.  v may, if what it reads is not stored to again before the statement ends: then the load would
 give the same now.  Stores in a ``while`` loop, whose iterations are told apart by no variable, have no witness; nor do
 those of an iteration of which it is not said which ones came before.
 """
@@ -60,8 +60,8 @@ class Witness:
 class Run:
     """What made an element's version: a statement ran ``before``, where the element was ``older``.
 
-    ``instance`` is an arbitrary run of it, and ``touching`` those of its stores that may touch the element where what
-    is ``known`` holds.
+    ``instance`` is an arbitrary run of it, and ``aliasing`` those of its stores that may write the element where
+    what is ``known`` holds.
     """
 
     known: Known
@@ -70,18 +70,18 @@ class Run:
     older: Element
     before: Context
     instance: Instance
-    touching: tuple[Access, ...] = ()
+    aliasing: tuple[Access, ...] = ()
     _witnesses: list[Witness | None] = field(init=False, default_factory=list)
 
-    def touched(self, a: Access) -> Term:
-        """That an instance of the access is one of the element."""
+    def aliases(self, a: Access) -> Term:
+        """That an instance of the access is one to the element."""
         return equal(a.address, self.element.address)
 
     @property
     def witnesses(self) -> tuple[Witness | None, ...]:
-        """Those of the stores that may touch the element, as far as that can be told from outside."""
+        """The witnesses of the stores that may write the element, as far as that is known outside of the statement."""
         if not self._witnesses:
-            self._witnesses.extend(_witness(self, a) for a in self.touching)
+            self._witnesses.extend(_witness(self, a) for a in self.aliasing)
         return tuple(self._witnesses)
 
 
@@ -97,9 +97,9 @@ def ran(known: Known, e: Element, event: Ran, older: Element) -> Run | None:
     if event.reached is not None:  # the outermost of its loops runs in ascending order
         stores = [replace(a, given=(*a.given, f.lt(a.inner[0], event.reached))) for a in stores]
     run = Run(known, e, event, older, before, found)
-    claim = f"no instance of the store to {e.buffer.name} touches the element"
-    touching = [a for a in stores if not known.holds(a.given, f.not_(run.touched(a)), claim)]
-    return replace(run, touching=tuple([_settled(run, a) for a in touching]))
+    claim = f"no instance of the store to {e.buffer.name} writes the element"
+    aliasing = [a for a in stores if not known.holds(a.given, f.not_(run.aliases(a)), claim)]
+    return replace(run, aliasing=tuple([_settled(run, a) for a in aliasing]))
 
 
 def frame(run: Run) -> tuple[Term, ...]:
@@ -109,18 +109,18 @@ def frame(run: Run) -> tuple[Term, ...]:
         if w is None:
             return ()
         stores.append(f.and_(*w.runs))
-        claim = f"where the store at {w.access.place} touches the element, its witness does"
-        if not run.known.holds((*w.access.given, run.touched(w.access)), stores[-1], claim):
+        claim = f"where the store at {w.access.place} writes the element, its witness does"
+        if not run.known.holds((*w.access.given, run.aliases(w.access)), stores[-1], claim):
             return ()
     e, older = run.element, run.older
     return (f.or_(*stores, f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))),)
 
 
-def contents(run: Run, k: int) -> tuple[Term, ...]:
-    """What the ``k``-th store that may touch the element left there, if no other one wrote it afterwards."""
+def reaching_definition(run: Run, k: int) -> tuple[Term, ...]:
+    """What the ``k``-th store that may write the element left there, if no other one wrote it afterwards."""
     w, e = run.witnesses[k], run.element
     value = w and _value(run, w)
-    if w is None or value is None or not all(_precedes(run, a, w) for a in run.touching):
+    if w is None or value is None or not all(_precedes(run, a, w) for a in run.aliasing):
         return ()
     wrote = f.and_(f.eq(e.defined, value[1]), f.implies(value[1], f.eq(e.value, value[0])))
     return (f.implies(f.and_(*w.runs), wrote),)
@@ -138,7 +138,7 @@ def _witness(run: Run, a: Access) -> Witness | None:
     values, loose = solved
     there = a.at(values)
     conditions = [c for g, c in zip(a.given, there.given, strict=True) if g not in run.instance.typed]
-    runs = (*conditions, run.touched(there))
+    runs = (*conditions, run.aliases(there))
     return None if _varies(run, *runs, *values.values()) else Witness(a, there, values, loose, runs)
 
 
@@ -184,7 +184,7 @@ def _apart(run: Run, x: Access, b: ir.Buffer, address: Sequence[Term], s: Access
     return run.known.holds((*w.runs, *s.given, touched), _before(run, s, x, w), claim)
 
 
-# -- what was stored last ----------------------------------------------------------------------------------------------
+# -- the last store ----------------------------------------------------------------------------------------------------
 
 
 def _value(run: Run, w: Witness) -> tuple[Term, Term] | None:
@@ -204,11 +204,11 @@ def _value(run: Run, w: Witness) -> tuple[Term, Term] | None:
 def _precedes(run: Run, a: Access, w: Witness) -> bool:
     """Whether each instance of a store that touches the element comes before the witness ``w``; or, of the store of
     which that is one, whether it is the witness, or differs from it in free loops only."""
-    given = (*a.given, run.touched(a))
+    given = (*a.given, run.aliases(a))
     if a is w.access:
         only = f.and_(*[f.eq(v, t) for v, t in w.values.items() if v not in w.loose])
         return run.known.holds(given, only, "all stores to the element write one value")
-    claim = f"the store to the element at {a.place} comes before that at {w.access.place}, if it touches it at all"
+    claim = f"the store to the element at {a.place} comes before that at {w.access.place}, if it writes it at all"
     return run.known.holds((*w.runs, *given), _before(run, a, w.access, w), claim)
 
 

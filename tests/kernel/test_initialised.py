@@ -1,4 +1,4 @@
-"""Blocks that are defined throughout: what may be branched on after stores of what was loaded elsewhere."""
+"""Initialised blocks: what may be branched on after stores of loaded values."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_programs_that_are_accepted_have_a_meaning(monkeypatch: pytest.MonkeyPat
 
     def only_so() -> int:
         with monkeypatch.context() as patch:
-            patch.setattr(searched, "throughout", lambda *_: False)
+            patch.setattr(searched, "is_initialised", lambda *_: False)
             return sum(not verified(func) for func in accepted)
 
     search_until(lambda: len(accepted) >= few(20, 40) and only_so() >= few(2, 5), search)
