@@ -15,7 +15,7 @@ def instances_share_loads(patch: pytest.MonkeyPatch) -> None:
     start, load_from = region._Walker.__init__, Context.load_from
     versions: dict[Var, Version] = {}
 
-    def shared(self: region._Walker, context: Context, volatile: object, *rest: object) -> None:
+    def shared(self: region._Walker, context: Context, havocked: object, *rest: object) -> None:
         start(self, context, set(), *rest)  # type: ignore[arg-type]
 
     def lenient(self: Context, memory: object, buffer: object, indices: object, lane: object) -> object:

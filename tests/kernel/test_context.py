@@ -295,15 +295,15 @@ def test_forks_know_their_own_states() -> None:
     """What one of two contexts walks past from where they part, the other has not been through."""
     func = program("if A[0] < 1:\n    A[0] = 1\nA[1] = 2\nM = T.alloc_buffer((4,), 'int32')\nA[2] = 3")
     outer = begin(func, Entry())
-    first, untouched, line = outer.fork(), dict(outer.memory), set(outer.line)
+    first, untouched, line = outer.fork(), dict(outer.memory), set(outer.seen)
     second = first.fork()
     for walked in (second, outer, first):  # a fork of a fork, the origin, the one between
         walked.execute(func.body)
         (a, b) = untouched
         assert walked.memory[a] is not untouched[a] and walked.memory[b] is untouched[b]
         assert walked.memory.keys() == untouched.keys()
-        assert walked.line > line and walked.memory[a] in walked.line
-    seen = [context.line - line for context in (outer, first, second)]
+        assert walked.seen > line and walked.memory[a] in walked.seen
+    seen = [context.seen - line for context in (outer, first, second)]
     assert all(seen) and not (seen[0] & seen[1] or seen[1] & seen[2] or seen[0] & seen[2])
 
 

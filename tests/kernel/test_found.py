@@ -329,7 +329,7 @@ def test_what_an_opaque_call_finds_from_an_address_does_not_move() -> None:
     turned = LayoutMap((x,), (3 - x,), (y,), (3 - y,), (const(4),), FALSE)
     text = 'C = T.alloc_buffer((4,), "int32")\nC[0] = 1\nT.evaluate(T.call_extern("int32", "g", T.address_of({}[0])))'
     for rule in (Couple((), turned), Couple((), turned, "touched")):
-        refused(program(text.format("C")), rule, "an opaque call may be told where an element of C lives")
+        refused(program(text.format("C")), rule, "the address of an element of C may escape to an opaque call")
         accepted(program(text.format("B")), rule)
 
 

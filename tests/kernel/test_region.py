@@ -68,7 +68,7 @@ def run_of(text: str, *, apart: bool = True, meanwhile: str = "") -> list[str]:
         lines.append(f"{s.kind}: {words(s.condition)} at {place}{under(s.premises)}")
     for assumed in run.assumed:
         lines.append(f"found: {words(assumed.condition)}{under(assumed.premises)}")
-    lines.append(f"unknown: {', '.join(map(words, run.unknown))}")
+    lines.append(f"havoc: {', '.join(map(words, run.havoc))}")
     return lines
 
 
@@ -97,7 +97,7 @@ CASES = {
         - an index that is undef: (X.def i') at (0, 1) if (<= 0 i') if (< i' n) if (<= (X i') 0) if (X.def i')
         - in bounds: (and (<= 0 (X i')) (< (X i') 8)) at (0, 1) if (<= 0 i') if (< i' n) if (<= (X i') 0) if
             (X.def i')
-        - unknown: A', A.def'
+        - havoc: A', A.def'
         """,
     ),
     'an opaque call': (
@@ -110,7 +110,7 @@ CASES = {
         - writes A[0] = (div call' 2) (true) at (0,) if int(X') if int(call')
         - writes B[1] = 2 (true) at (1,)
         - in bounds: (and (<= 0 n) (< n 8)) at (0,) if int(X') if int(call')
-        - unknown: X', X.def', call'
+        - havoc: X', X.def', call'
         """,
     ),
     'an opaque call that is handed a vector': (
@@ -124,7 +124,7 @@ CASES = {
         - no overflow: int((+ n lane')) at (0,) if (and (<= 0 lane') (< lane' 4)) if int(X') if int(call')
         - in bounds: (and (<= 0 (+ n lane')) (< (+ n lane') 8)) at (0,) if (and (<= 0 lane') (< lane'
             4)) if int(X') if int(call')
-        - unknown: X', X.def', call'
+        - havoc: X', X.def', call'
         """,
     ),
     'memory of its own, and a while loop': (
@@ -142,7 +142,7 @@ CASES = {
         - in bounds: (< 0 n) at (0, 0, 0, 0) if (< n (A 0)) if (A.def 0)
         - in bounds: (< 0 n) at (0, 0, 0, 1) if (< n (A 0)) if (A.def 0) if int(t')
         - in bounds: (< 1 n) at (0, 0, 0, 1) if (< n (A 0)) if (A.def 0) if int(t')
-        - unknown: t', t.def'
+        - havoc: t', t.def'
         """,
     ),
     'lanes, and a mask': (
@@ -164,7 +164,7 @@ CASES = {
             (< lane' n)
         - no overflow: int((+ n lane'')) at (1,) if (and (<= 0 lane'') (< lane'' 4))
         - in bounds: (and (<= 0 (+ n lane'')) (< (+ n lane'') 8)) at (1,) if (and (<= 0 lane'') (< lane'' 4))
-        - unknown:
+        - havoc:
         """,
     ),
     'what is assumed and asserted': (
@@ -193,7 +193,7 @@ CASES = {
         - found: (< 0 n) if (< 0 (A 0)) if (A.def 0)
         - found: (and (not (= (X i') 1)) (X.def i')) if (< 0 (A 0)) if (A.def 0) if (< 0 n) if (<= 0 i') if (<
             i' 2)
-        - unknown:
+        - havoc:
         """,
     ),
     'one moment': (
@@ -205,7 +205,7 @@ CASES = {
         - reads X[0] = (X 0) ((X.def 0)) at ()
         - writes A[0] = (+ (mod (+ (+ (A 1) (X 0)) 2147483648) 4294967296) (- 2147483648)) ((and (A.def 1)
             (X.def 0))) at ()
-        - unknown:
+        - havoc:
         """,
     ),
     'views and their extents': (
@@ -216,7 +216,7 @@ CASES = {
         - writes V[(+ (+ n (* 0 n)) 1)] = 3 (true) at (0,)
         - in bounds: (< 0 n) at (0,)
         - accessible: (and (<= 0 (* 4 (+ (+ n (* 0 n)) 1))) (<= (+ (* 4 (+ (+ n (* 0 n)) 1)) 4) 32)) at (0,)
-        - unknown:
+        - havoc:
         """,
     ),
     'local memory that is only read': (
@@ -226,7 +226,7 @@ CASES = {
         """
         - reads t[0] = t' (t.def') at (0,)
         - writes A[0] = t' (t.def') at (0,) if int(t')
-        - unknown: t', t.def'
+        - havoc: t', t.def'
         """,
     ),
     'what others write': (
@@ -238,7 +238,7 @@ CASES = {
         - reads B[0] = (B 0) ((B.def 0)) at () if int(X')
         - writes A[0] = (+ (mod (+ (+ X' (B 0)) 2147483648) 4294967296) (- 2147483648)) ((and X.def' (B.def
             0))) at () if int(X')
-        - unknown: X', X.def'
+        - havoc: X', X.def'
         """,
     ),
     'what others write, at one moment': (
@@ -250,7 +250,7 @@ CASES = {
         - reads A[1] = (A 1) ((A.def 1)) at () if int(X')
         - writes A[0] = (+ (mod (+ (+ X' (A 1)) 2147483648) 4294967296) (- 2147483648)) ((and X.def' (A.def
             1))) at () if int(X')
-        - unknown: X', X.def'
+        - havoc: X', X.def'
         """,
     ),
     'a pure call': (
@@ -261,7 +261,7 @@ CASES = {
         - reads X[0] = (X 0) ((X.def 0)) at ()
         - writes A[0] = (+ (mod (+ (ite (< (X 0) 0) (* (- 1) (X 0)) (X 0)) 2147483648) 4294967296) (-
             2147483648)) ((X.def 0)) at ()
-        - unknown:
+        - havoc:
         """,
     ),
     'pure calls beside an opaque one': (
@@ -278,7 +278,7 @@ CASES = {
             2147483648)) 0)) at () if int(call')
         - no overflow: (not (and (= call' (- 2147483648)) (= (+ (mod (+ (ite (< n 0) (* (- 1) n) n)
             2147483648) 4294967296) (- 2147483648)) (- 1)))) at () if int(call')
-        - unknown: call'
+        - havoc: call'
         """,
     ),
     'an index beside an opaque call': (
@@ -291,7 +291,7 @@ CASES = {
         - writes A[X'] = call' (true) at () if int(call') if int(X')
         - an index that is undef: X.def' at () if int(call') if int(X')
         - in bounds: (and (<= 0 X') (< X' 8)) at () if int(call') if int(X')
-        - unknown: call', X', X.def'
+        - havoc: call', X', X.def'
         """,
     ),
     'a value beside an opaque call': (
@@ -303,7 +303,7 @@ CASES = {
         - reads X[0] = X' (X.def') at ()
         - writes A[call'] = X' (X.def') at () if int(X') if int(call')
         - in bounds: (and (<= 0 call') (< call' 8)) at () if int(X') if int(call')
-        - unknown: X', X.def', call'
+        - havoc: X', X.def', call'
         """,
     ),
     'an index that an opaque call gives': (
@@ -315,7 +315,7 @@ CASES = {
         - writes barrier at () if int(call') if int(X')
         - writes A[0] = X' (X.def') at () if int(call') if int(X')
         - in bounds: (and (<= 0 call') (< call' 8)) at () if int(call') if int(X')
-        - unknown: call', X', X.def'
+        - havoc: call', X', X.def'
         """,
     ),
     'an opaque call in one case only': (
@@ -327,7 +327,7 @@ CASES = {
         - writes barrier at () if int(X') if int(call')
         - writes A[0] = (ite (< 0 n) call' 1) (true) at () if int(X') if int(call')
         - in bounds: (and (<= 0 n) (< n 8)) at () if int(X') if int(call') if (< 0 n)
-        - unknown: X', X.def', call'
+        - havoc: X', X.def', call'
         """,
     ),
     'what is evaluated in one case only': (
@@ -338,7 +338,7 @@ CASES = {
         - reads X[n] = (X n) ((X.def n)) at () if (< 0 n)
         - writes A[0] = (ite (< 0 n) (X n) 1) ((ite (< 0 n) (X.def n) true)) at ()
         - in bounds: (and (<= 0 n) (< n 8)) at () if (< 0 n)
-        - unknown:
+        - havoc:
         """,
     ),
     'bounds of a loop': (
@@ -354,7 +354,7 @@ CASES = {
         - a loop bound that is undef: (X.def 0) at ()
         - no overflow: (=> (< 0 (+ (mod (+ (- n (X 0)) 2147483648) 4294967296) (- 2147483648))) int((+ (+ (X
             0) (+ (mod (+ (- n (X 0)) 2147483648) 4294967296) (- 2147483648))) (- 1)))) at ()
-        - unknown:
+        - havoc:
         """,
     ),
     'strides and offsets': (
@@ -368,7 +368,7 @@ CASES = {
         - writes B[0] = 1 (true) at (0, 0, 0)
         - an extent that is undef: (X.def 0) at (0, 0)
         - an extent that is undef: (X.def 1) at (0, 0)
-        - unknown:
+        - havoc:
         """,
     ),
 }  # fmt: skip

@@ -58,7 +58,7 @@ def test_without_renaming_apart_the_reversal_is_accepted(monkeypatch: pytest.Mon
     ``i == i'``, and nothing could conflict."""
     original = region._Walker.__init__
 
-    def shared(self: region._Walker, context: Context, volatile: object, *rest: object) -> None:
+    def shared(self: region._Walker, context: Context, havocked: object, *rest: object) -> None:
         original(self, context, set(), *rest)  # type: ignore[arg-type]
 
     def lenient(self: Context, memory: object, buffer: object, indices: object, lane: object) -> object:

@@ -97,7 +97,7 @@ def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterato
         yield from _regions(inside, stmt, path)
         yield from _axes(context, stmt, path, around)
         for b in stmt.alloc_buffers:
-            inside.becomes(Allocated(), b.data)
+            inside.new_versions(Allocated(), b.data)
         for k, sub in enumerate(sub_statements(stmt)):
             inner = inside.fork()
             if stmt.init is not None and k == 1:
@@ -230,7 +230,7 @@ class _Run:
                     here.env[v] = here.encoder().encode(value)
                 case Allocate(buffer=b):
                     allocated[b.data] = len(loops)
-                    here.becomes(Allocated(), b.data)
+                    here.new_versions(Allocated(), b.data)
                 case _:
                     pass  # which branch was taken is not used: without it the question only becomes harder
         axes = {iv.var: here.encoder().encode(iv.value) for iv in block.iter_vars}

@@ -60,8 +60,9 @@ class Instance:
     local: set[ir.Var]
     assumed: list[Safety]
     """What it found true: assumed, or asserted."""
-    unknown: list[Term]
-    """Fresh variables for what may differ between iterations: loads of what the statement writes, opaque results."""
+    havoc: list[Term]
+    """Fresh variables for values that are havocked, as they may differ between iterations: loads of what the statement
+    writes, and results of opaque calls."""
     held: set[Term] = field(default_factory=set)
     """Those that stand for what elements of licensed blocks hold after a store."""
     typed: set[Term] = field(default_factory=set)
@@ -77,8 +78,8 @@ class Instance:
         return [a for a in self.accesses if a.write and a.buffer.data is block]
 
     def renamed_apart(self) -> dict[Term, Term]:
-        """Other variables for what is unknown: an access looked at in a second iteration sees other values."""
-        apart = {t: fresh("again", t.sort) for t in self.unknown}
+        """Other variables for all that is havocked: the same access in a second iteration sees other values."""
+        apart = {t: fresh("again", t.sort) for t in self.havoc}
         for t, other in apart.items():
             if t.payload in self.context.blocks:
                 self.context.blocks[other.payload] = self.context.blocks[t.payload]

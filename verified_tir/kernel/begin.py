@@ -24,13 +24,13 @@ def begin(func: ir.PrimFunc, entry: Entry) -> Context:
     for v in scalars_of(func):
         if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
             continue
-        term = _unknown(v)
+        term = _symbol(v)
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
             context.path.append(in_range(term, v.dtype))
     for b in dict.fromkeys((*func.buffers, *entry.shapes)):
         context.path.extend(shape_bounds(context, b))
-    context.becomes(Entered(), *[b.data for b in func.buffers])
+    context.new_versions(Entered(), *[b.data for b in func.buffers])
     return context
 
 
@@ -61,7 +61,7 @@ def _views(func: ir.PrimFunc) -> dict[ir.Var, tuple[ir.Buffer, ...]]:
 
 
 @ir.once
-def _unknown(variable: ir.Var) -> Term:
+def _symbol(variable: ir.Var) -> Term:
     """What stands for a parameter or a symbol in the logic: the same in each context, whatever it is called."""
     return fresh(variable.name, sort_of(variable.dtype))
 

@@ -31,7 +31,7 @@ from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Encoder, Safety, Unencodable, fresh, sort_of
 
 NOT_EXPANDED = "its blocks are not expanded"
-"""Why nothing is said of a program: its blocks must be labels.  The others are sugar, and expanded before."""
+"""Why a program is refused: its blocks must be labels.  All others are sugar, and expanded before."""
 
 
 @final
@@ -58,8 +58,8 @@ class Context:
     held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
     """What is known of the unknown that a store left in a licensed block, whatever the order of the terms; shared by
     all forks."""
-    line: set[Version] = field(default_factory=set)
-    """The states of blocks that a run which gets here has been through."""
+    seen: set[Version] = field(default_factory=set)
+    """All versions of blocks that exist in a run on its way here."""
 
     def fork(self) -> Context:
         """A copy to walk on with."""
@@ -72,20 +72,20 @@ class Context:
         return here
 
     def at(self, memory: Memory) -> Context:
-        """A copy in which the blocks are in other states: those of before a statement, for instance."""
+        """A copy in which the blocks have other versions: those before a statement, for instance."""
         return replace(
-            self, path=[*self.path], env={**self.env}, memory={**memory}, observed=[*self.observed], line={*self.line}
+            self, path=[*self.path], env={**self.env}, memory={**memory}, observed=[*self.observed], seen={*self.seen}
         )
 
-    def becomes(self, event: Event, *blocks: ir.Var) -> Memory:
-        """Blocks are in new states from here on: these."""
+    def new_versions(self, event: Event, *blocks: ir.Var) -> Memory:
+        """Give blocks new versions, made by an event, from here on; these are returned."""
         new = {data: Version(data, event) for data in blocks}
         self.memory.update(new)
-        self.line.update(new.values())
+        self.seen.update(new.values())
         return new
 
     def any_lane(self, node: ir.Expr | ir.Buffer) -> Term | None:
-        """An arbitrary lane of what has several."""
+        """An arbitrary lane of a vector; ``None`` for a scalar."""
         if node.dtype.lanes == 1:
             return None
         lane = fresh("lane", f.INT)
@@ -239,7 +239,7 @@ class Context:
         if EVERYTHING in writes:
             reads, writes = (), tuple(self.memory)
         before = {data: self.memory[data] for data in (*reads, *writes) if data in self.memory}
-        new = self.becomes(Ran(before, stmt, after, reached), *[data for data in writes if data in before])
+        new = self.new_versions(Ran(before, stmt, after, reached), *[data for data in writes if data in before])
         if after is not None:
             after.update(new)
         return before
@@ -257,11 +257,11 @@ class Context:
                 address, lane, _ = encoder.access(ir.Load(b, indices), None)
                 left = self.held(b, encoder.encode(value))
                 where = self.address(b, address, lane)
-                self.becomes(Stored(self.memory[b.data], b, where, left), b.data)
+                self.new_versions(Stored(self.memory[b.data], b, where, left), b.data)
             case ir.DeclBuffer() | ir.AttrStmt() | ir.Block():
                 self.execute(self.into(stmt, 0, ()))
             case ir.Allocate(buffer=b, body=body):
-                self.becomes(Allocated(), b.data)
+                self.new_versions(Allocated(), b.data)
                 self.execute(body)
                 del self.memory[b.data]
             case _:
@@ -304,7 +304,7 @@ class Context:
             case ir.If(condition=e) | ir.LetStmt(value=e):
                 values = (self.evaluated(e),)
             case ir.Allocate(buffer=b):
-                self.becomes(Allocated(), b.data)
+                self.new_versions(Allocated(), b.data)
         sub = self.into(stmt, step, values)
         if isinstance(stmt, ir.For):  # the bounds are evaluated once, before the first iteration
             self.ran(stmt, self.env[stmt.var].value)

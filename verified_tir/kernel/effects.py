@@ -1,4 +1,4 @@
-"""What statements may read and write."""
+"""Effects of statements and expressions: which blocks they may read and write, and whose address escapes."""
 
 from __future__ import annotations
 
@@ -22,27 +22,28 @@ def opaque_calls(*nodes: ir.Node) -> bool:
     return any(EVERYTHING in effects(n)[1] for n in nodes)
 
 
-def pointed(block: ir.Var, *nodes: ir.Node) -> bool:
-    """Whether a block's pointer is mentioned itself, and not only as that of a buffer: whoever gets it, through a let
-    or a choice perhaps, sees where the block is."""
+def address_taken(block: ir.Var, *nodes: ir.Node) -> bool:
+    """Whether the address of a block is taken: its pointer is mentioned itself, and not only as that of a buffer, so
+    that a call may get it, through a let or a choice perhaps."""
     return any(block in ir.children(n) for root in nodes for n in ir.walk(root) if not isinstance(n, ir.Buffer))
 
 
-def told(block: ir.Var, *nodes: ir.Node) -> bool:
-    """Whether an opaque call may know where a block lies: its pointer is mentioned, or the call may take an element by
-    address."""
+def escapes(block: ir.Var, *nodes: ir.Node) -> bool:
+    """Whether the address of a block may escape to an opaque call: it is taken, or the call may take that of an
+    element."""
     calls = [call for root in nodes for call in ir.nodes_of(root, ir.Call) if not ir.is_pure(call.op)]
-    return pointed(block, *nodes) or any(block in ir.walk(call) for call in calls)
+    return address_taken(block, *nodes) or any(block in ir.walk(call) for call in calls)
 
 
 def assumes(stmt: ir.Stmt) -> bool:
-    """Whether something is known of memory where a statement has ended: an assumption stands in it."""
+    """Whether a statement contains an assumption or an assertion: then it leaves a fact about memory."""
     return any(ir.nodes_of(stmt, kind) for kind in (ir.Assume, ir.Assert))
 
 
 @ir.once
 def effects(node: ir.Node) -> tuple[tuple[ir.Var, ...], tuple[ir.Var, ...]]:
-    """What a statement or an expression may read and write, in the order of the program."""
+    """The blocks that a statement or an expression may read, and those that it may write, in the order of the program.
+    """
     reads: dict[ir.Var, None] = {}
     writes: dict[ir.Var, None] = {}
     match node:

@@ -14,8 +14,8 @@ elements that are true wherever its premises are, at its place.  A formula gets 
 
 Which of them is tried for which element, with which property and in which order is search, which has no place here:
 whoever searches (``logic.guess``) calls these methods, and gets nothing in otherwise.  He may not ask about memory that
-a run which gets to the place has not been through (``Context.line``): that a statement which did not run was safe is no
-fact.  What he hands back is a choice among the formulas that are here.
+a run which gets to the place has not been through (``Context.seen``): that a statement which did not run was safe is
+no fact.  What he hands back is a choice among the formulas that are here.
 
 The element is *rigid*: its address is a term of the question, the same throughout.  Every lemma used on the way is
 itself an obligation, proved and recorded.
@@ -139,7 +139,7 @@ class Known:
     def _reached(self, e: Element) -> bool:
         """Whether this is an element, as the logic knows it, of memory that a run which gets here has been through."""
         known = self.context.element_of(e.value) if type(e) is Element else None
-        if known is None or not known.is_same(e) or known.version not in self.context.line:
+        if known is None or not known.is_same(e) or known.version not in self.context.seen:
             return False
         return e.buffer in self.context.views.get(e.version.block, ())  # whoever named it first said through which view
 
@@ -245,7 +245,7 @@ class Known:
         :return: the blocks of which it is not shown: none, or at least one.
         """
         blocks = frozenset([b for b in blocks if type(b) is ir.Var])
-        if type(version) is not Version or version not in self.context.line or not self.context.entry.definite:
+        if type(version) is not Version or version not in self.context.seen or not self.context.entry.definite:
             return blocks | {version.block}
         missing = uninitialised(self, version, blocks | {version.block})
         if not missing:

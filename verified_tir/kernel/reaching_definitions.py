@@ -144,7 +144,7 @@ def _witness(run: Run, a: Access) -> Witness | None:
 
 def _varies(run: Run, *terms: Term) -> bool:
     """Whether terms mention an iteration's variables, or loads of what the statement writes."""
-    return not {*run.instance.inner, *run.instance.unknown}.isdisjoint(f.subterms(*terms))
+    return not {*run.instance.inner, *run.instance.havoc}.isdisjoint(f.subterms(*terms))
 
 
 def _settled(run: Run, a: Access) -> Access:
@@ -156,12 +156,12 @@ def _settled(run: Run, a: Access) -> Access:
 def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | None = None) -> dict[Term, Term]:
     """Loads of what the statement writes that give what is in ``memory``: before it ran, as no store touches what is
     loaded; or after it, of the witness ``w``, as each store that touches it comes before."""
-    unknown = set(run.instance.unknown).intersection(f.subterms(*terms))
-    others = instance(run.before, run.event.stmt) if unknown else run.instance
+    havoc = set(run.instance.havoc).intersection(f.subterms(*terms))
+    others = instance(run.before, run.event.stmt) if havoc else run.instance
     found: dict[Term, Term] = {}
     for x in run.instance.accesses:
         b, loaded = x.buffer, x.value
-        if x.write or unknown.isdisjoint((loaded.value, loaded.defined)):
+        if x.write or havoc.isdisjoint((loaded.value, loaded.defined)):
             continue
         if b.data not in memory or (w is not None and not w.loose.isdisjoint(f.subterms(*x.address))):
             continue

@@ -1,9 +1,9 @@
-"""The accesses of a statement: which elements its instances touch, and when.
+"""The accesses of a statement: which elements its instances read and write, and under which conditions.
 
 :func:`instance` encodes one arbitrary run of a statement.  Two instances must not share what can differ between them,
-so inner loop variables, lets, and *every load from memory that the region writes or allocates* are fresh in each; only
-loads of outer memory that the region does not write stand for the same value in all instances.  (Forgetting the last
-point proves falsehoods: see ``tests/kernel/test_renaming.py``.)
+so inner loop variables, lets, and *every load from memory that the region writes or allocates* (which is havocked) are
+fresh in each; only loads of outer memory that the region does not write stand for the same value in all
+instances.  (Forgetting the last point proves falsehoods: see ``tests/kernel/test_renaming.py``.)
 
 What leads to a sub-statement is what ``Context.into`` says; what a statement evaluates itself, before that, is noted
 here (:func:`evaluation`).
@@ -52,10 +52,10 @@ class _Walker:
     """Walks a statement once, collecting accesses under the conditions that lead to them: those in the path of the
     context that were added since the walk ``begun``."""
 
-    def __init__(self, context: Context, volatile: set[ir.Var], local: set[ir.Var]) -> None:
+    def __init__(self, context: Context, havocked: set[ir.Var], local: set[ir.Var]) -> None:
         self.context = context
         self.begun = len(context.path)
-        self.volatile = volatile
+        self.havocked = havocked
         self.place: ir.Path = ()
         self.loops: tuple[Term, ...] = ()
         self.result = Instance(context, [], [], local, [], [])
@@ -95,12 +95,12 @@ class _Walker:
         """An opaque call may give any result: no two of them share one."""
         for a in call.args:
             self.handed(encoder, a)
-        return Encoded(self.unknown("call", call.dtype.scalar), f.TRUE, True)
+        return Encoded(self.havoc("call", call.dtype.scalar), f.TRUE, True)
 
-    def unknown(self, name: str, scalar: ir.DType) -> Term:
-        """Some value of a type, which may differ between instances."""
+    def havoc(self, name: str, scalar: ir.DType) -> Term:
+        """An arbitrary value of a type, which may differ between instances."""
         value = fresh(name, sort_of(scalar))
-        self.result.unknown.append(value)
+        self.result.havoc.append(value)
         if scalar.is_int:
             self.result.typed.add(in_range(value, scalar))
             self.context.path.append(in_range(value, scalar))
@@ -124,9 +124,9 @@ class _Walker:
         """A load: fresh in every instance if the region may change what it sees."""
         address = self.context.address(buffer, indices, lane)
         given = (*self.given, *premises)
-        if buffer.data in self.volatile or EVERYTHING in self.volatile:
-            value, defined = self.unknown(buffer.name, buffer.dtype.scalar), fresh(f"{buffer.name}.def", f.BOOL)
-            self.result.unknown.append(defined)
+        if buffer.data in self.havocked or EVERYTHING in self.havocked:
+            value, defined = self.havoc(buffer.name, buffer.dtype.scalar), fresh(f"{buffer.name}.def", f.BOOL)
+            self.result.havoc.append(defined)
             self.context.blocks[value.payload] = buffer.data
         else:
             element = self.context.load_from(self.context.memory, buffer, indices, lane)
@@ -164,11 +164,11 @@ class _Walker:
 
     def itself(self, stmt: ir.Stmt, place: ir.Path) -> list[Encoded]:
         """Note what a statement evaluates before any sub-statement of it runs; the values of that."""
-        self.place, outer = place, self.volatile
+        self.place, outer = place, self.havocked
         if opaque_calls(*[e for e in ir.children(stmt) if isinstance(e, ir.Expr)]):
-            self.volatile = {EVERYTHING}  # a call may write before a load, wherever in the statement they stand
+            self.havocked = {EVERYTHING}  # a call may write before a load, wherever in the statement they stand
         values = self.evaluated(stmt)
-        self.volatile = outer
+        self.havocked = outer
         return values
 
     def evaluated(self, stmt: ir.Stmt) -> list[Encoded]:
@@ -220,7 +220,7 @@ class _Walker:
         written = self.evaluate(stmt.value, lane)
         value = self.context.held(stmt.buffer, written)
         if value.value is not written.value:
-            self.result.unknown.append(value.value)
+            self.result.havoc.append(value.value)
             self.result.held.add(value.value)
         encoder = self.encoder()
         indices, element_lane, taken = encoder.access(ir.Load(stmt.buffer, stmt.indices, stmt.predicate), lane)

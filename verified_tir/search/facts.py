@@ -159,7 +159,7 @@ def meanwhile(known: Known, version: Version) -> bool:
     """Whether a version was made on the way to a store of an induction about one element, which others need not be."""
     return any(
         k.supposed is not None and k.supposed.invariant.element is not None
-        and k.outer is not None and version not in k.outer.context.line
+        and k.outer is not None and version not in k.outer.context.seen
         for k in enclosing(known)
     )  # fmt: skip
 
@@ -175,7 +175,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
     if not run.aliasing:
         yield from known.frame(e, about(known, run.older))
         return
-    count, unknown = len(run.aliasing), set(run.instance.unknown)
+    count, havoc = len(run.aliasing), set(run.instance.havoc)
     known_order = run.event.after is not None or run.event.reached is not None
     if known_order and count <= MOST_STORES:
         certain = False
@@ -191,7 +191,7 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
             yield from known.frame(e)
         if count > 1:
             for k, a in enumerate(run.aliasing):
-                sets = a.value is not None and unknown.isdisjoint(f.subterms(a.value.defined))
+                sets = a.value is not None and havoc.isdisjoint(f.subterms(a.value.defined))
                 if sets:  # whatever was there before
                     yield from known.invariant(e, "is defined", DEFINED, k)
     chosen = any(t.op == "ite" for a in run.aliasing if a.value is not None for t in f.subterms(a.value.value))
@@ -236,11 +236,11 @@ def safe(known: Known, e: Element, k: int) -> Iterator[Term]:
     solved = solve_address(a.address, e.address, list(a.inner), a.given)
     if solved is None:
         return
-    unknown = {*a.inner, *again.unknown}
+    havoc = {*a.inner, *again.havoc}
     for number, (where, s) in enumerate(again.safety, len(again.assumed)):
         if where == place[: len(where)] and any(t.op == "app" for t in f.subterms(s.condition)):
             terms = [f.replace(t, solved[0]) for t in (*s.premises, s.condition)]
-            if unknown.isdisjoint(f.subterms(*terms)):
+            if havoc.isdisjoint(f.subterms(*terms)):
                 yield from known.instantiate(e, -1, number, solved[0])
 
 
@@ -273,7 +273,7 @@ def is_initialised(known: Known, version: Version) -> bool:
     """Whether every element of the block, in this version, is defined: asked with as few premises as will do."""
     if not known.context.entry.definite:
         return False
-    while known.outer is not None and version in known.outer.context.line:
+    while known.outer is not None and version in known.outer.context.seen:
         known = known.outer
     if known.is_initialised(version):
         return True

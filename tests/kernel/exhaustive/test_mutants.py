@@ -180,7 +180,7 @@ MUTANTS: dict[str, tuple[Callable[[Patch], None], tuple[str, ...]]] = {
     "arguments overlap (call)": (without("call", "have nothing in common"), ("calls",)),
     "arguments fold (call)": (without("call", "mean one element"), ("calls",)),
     "arguments end early (call)": (without("call", "may be touched"), ("calls",)),
-    "pointers to anywhere (call)": (setting(call, "_pointed", never), ("pointers",)),
+    "pointers to anywhere (call)": (setting(call, "_address_taken", never), ("pointers",)),
     "half of race freedom": (first_order_only, ("marked loops",)),
     "unsafe is safe (rewrite)": (unsafe_is_safe(rewrite), ("values", "conditions")),
     "unsafe is safe (insert)": (unsafe_is_safe(insert), ("in and out",)),

@@ -120,9 +120,9 @@ def test_a_licence_goes_with_the_block() -> None:
 def test_an_opaque_call_is_told_where_its_arguments_live() -> None:
     text = "t = T.alloc_buffer((4,), 'int32')\nt[0] = 1\nT.evaluate(T.call_extern('int32', 'fill', {}))\nB[0] = t[0]"
     for argument in ("t.data", "T.address_of(t[0])"):
-        refused(program(text.format(argument)), rescoped((), "shared"), "an opaque call is told where t lives")
+        refused(program(text.format(argument)), rescoped((), "shared"), "the address of t escapes to an opaque call")
     named = text.replace("T.evaluate", "p: T.let[T.handle] = t.data\nT.evaluate").format("p")
-    refused(program(named), rescoped((), "shared"), "an opaque call is told where t lives")
+    refused(program(named), rescoped((), "shared"), "the address of t escapes to an opaque call")
     accepted(program(text.format("B.data")), rescoped((), "shared"))
 
 

@@ -139,7 +139,7 @@ def test_an_opaque_call_may_keep_a_pointer() -> None:
     text = f"{ALLOC}\nt[0] = 2\nT.evaluate(T.call_extern('int32', 'g', {{}}))\nB[0] = t[0]\n{{}}"
     other = "T.evaluate(T.call_extern('int32', 'h'))"
     for told in ("t.data", "T.address_of(t[0])"):
-        refused(program(text.format(told, other)), Move((), (0,), 3), "an opaque call may touch t")
+        refused(program(text.format(told, other)), Move((), (0,), 3), "an opaque call may access t")
         accepted(program(text.format(told, "A[0] = 1")), Move((), (0,), 3))
     accepted(program(text.format("A[0]", other)), Move((), (0,), 3))
     loop = (

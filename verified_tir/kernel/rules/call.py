@@ -33,7 +33,7 @@ from verified_tir import ir
 from verified_tir.kernel.begin import context_at, shape_bounds
 from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, pointed, written_blocks
+from verified_tir.kernel.effects import address_taken, opaque_calls, written_blocks
 from verified_tir.kernel.memory import Entry, flat_address
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.refines import Refines
@@ -146,7 +146,7 @@ def _fits(
         views = context.views.get(a.data, ())  # that it is alive where it is used is well-formedness of the new program
         if written and len({view.dtype for view in views}) > 1:  # a NaN that is stored has no bits at another type
             raise Misfit(f"the block of {a.name} has views of several types")
-        if _pointed(programs, p) and not (_whole(p) and _whole(a) and a in views[:1]):
+        if _address_taken(programs, p) and not (_whole(p) and _whole(a) and a in views[:1]):
             raise Misfit(f"{p.name} of {func.name} is known by its pointer, and {a.name} is no whole block")
         passed = f"{a.name}, passed for {p.name} of {func.name}"
         for claim, goal in _same_layout(context, there, p, a, opaque_calls(func.body)):
@@ -179,14 +179,14 @@ def _written(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
     return any(parameter.data in written_blocks(g.body) or opaque_calls(g.body) for g in programs)
 
 
-def _pointed(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
+def _address_taken(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
     """Whether a program sees the parameter's block other than through the parameter, whose strides and offset would
-    then be seen; unless it is told all of them."""
+    then be seen; unless the parameter declares all of them."""
     bodies = [g.body for g in programs]
     if any(n.buffer.data is parameter.data for body in bodies for n in ir.nodes_of(body, ir.DeclBuffer)):
         return True
-    told = len(parameter.strides) == len(parameter.shape) and not isinstance(parameter.elem_offset, ir.IntImm)
-    return not told and pointed(parameter.data, *bodies)
+    declared = len(parameter.strides) == len(parameter.shape) and not isinstance(parameter.elem_offset, ir.IntImm)
+    return not declared and address_taken(parameter.data, *bodies)
 
 
 def _whole(buffer: ir.Buffer) -> bool:

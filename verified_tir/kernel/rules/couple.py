@@ -31,7 +31,7 @@ from typing import Literal, final
 from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import told
+from verified_tir.kernel.effects import escapes
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
@@ -59,8 +59,8 @@ class Couple:
             raise Misfit("no buffer is allocated here")
         context, old = context_at(before, self.path, entry), allocation.buffer
         new = self.layout.successor(old, context, self.separators)
-        if told(old.data, allocation):
-            raise Misfit(f"an opaque call may be told where an element of {old.name} lives, and find others from there")
+        if escapes(old.data, allocation):
+            raise Misfit(f"the address of an element of {old.name} may escape to an opaque call")
         allocated = ir.Allocate(new, self.layout.move(allocation.body, old, new), allocation.annotations)
         questions = chain(
             extents_safe(context, new, self.path),

@@ -34,25 +34,25 @@ from verified_tir.semantics.encode import fresh
 
 # -- last writes -------------------------------------------------------------------------------------------------------
 
-Ran: TypeAlias = tuple[Context, ir.Stmt]
-"""A statement that ran, and what is known where it began."""
+Executed: TypeAlias = tuple[Context, ir.Stmt]
+"""A statement that was executed, with the context in which it began."""
 
 
-def earlier_iterations(context: Context, loop: ir.For, now: Term) -> Ran:
+def earlier_iterations(context: Context, loop: ir.For, now: Term) -> Executed:
     """The iterations of a loop before ``now``: a loop with fewer of them; ``context`` is where the loop begins."""
     low = context.encoder().value(loop.min)
     first, count = ir.Var.fresh("first", loop.var.dtype), ir.Var.fresh("count", loop.var.dtype)
     return context.bound([first, count], [low, f.sub(now, low)]), ir.For(loop.var, first, count, loop.body)
 
 
-def perhaps(context: Context, stmt: ir.Stmt) -> Ran:
-    """A statement that may have run, or not."""
+def may_have_run(context: Context, stmt: ir.Stmt) -> Executed:
+    """A statement of which it is not known whether it was executed: it stands under an arbitrary condition."""
     condition = ir.Var.fresh("may_run", ir.BOOL)
     return context.bound([condition], [fresh("may_run", f.BOOL)]), ir.If(condition, stmt, ir.SKIP)
 
 
-def overwrites(ran: Iterable[Ran], a: Access) -> Term:
-    """That some instance of a store in what ran certainly writes the element of ``a``.
+def overwrites(ran: Iterable[Executed], a: Access) -> Term:
+    """That some instance of a store in what was executed certainly writes the element of ``a``.
 
     What it loads from memory that it writes itself is a fresh variable, so nothing is known of it.
     """
@@ -66,16 +66,16 @@ def overwrites(ran: Iterable[Ran], a: Access) -> Term:
     return f.or_(*found)
 
 
-def moments(
+def with_past(
     context: Context,
     stmt: ir.Stmt,
     blocks: set[ir.Var],
     wanted: Callable[[ir.Path, ir.Stmt], bool],
-    ran: tuple[Ran, ...] = (),
+    ran: tuple[Executed, ...] = (),
     place: ir.Path = (),
-) -> Iterator[tuple[ir.Path, ir.Stmt, Context, tuple[Ran, ...]]]:
-    """The statements in ``stmt``, run from ``context``, that are wanted, within wanted ones, outermost first: where
-    each stands and begins, and what ran since the walk began that may have written one of the blocks."""
+) -> Iterator[tuple[ir.Path, ir.Stmt, Context, tuple[Executed, ...]]]:
+    """The wanted statements in ``stmt`` (within wanted ones), outermost first: place, statement, the context in which
+    it begins, and what was executed since ``context`` that may have written one of the blocks."""
     if not wanted(place, stmt):
         return
     yield place, stmt, context, ran
@@ -86,8 +86,8 @@ def moments(
         if isinstance(stmt, ir.For):
             before = (*ran, earlier_iterations(context, stmt, inside.env[stmt.var].value))
         elif isinstance(stmt, ir.While):  # of no element it is certain that an iteration wrote it
-            before = (*ran, perhaps(context, stmt))
-        yield from moments(inside, sub, blocks, wanted, before, (*place, k))
+            before = (*ran, may_have_run(context, stmt))
+        yield from with_past(inside, sub, blocks, wanted, before, (*place, k))
         if isinstance(stmt, ir.Seq):
             ran = (*ran, (inside, sub))
 
@@ -95,7 +95,7 @@ def moments(
 def reads_of(context: Context, stmt: ir.Stmt, blocks: set[ir.Var]) -> Iterator[tuple[Context, Access, Term]]:
     """Every read that ``stmt``, run from ``context``, makes of the blocks: what is known there, the access, and when
     its element was written since the walk began."""
-    for place, s, here, ran in moments(context, stmt, blocks, lambda _, s: not blocks.isdisjoint(read_blocks(s))):
+    for place, s, here, ran in with_past(context, stmt, blocks, lambda _, s: not blocks.isdisjoint(read_blocks(s))):
         run = evaluation(here, s)
         for a in run.outer():
             if not a.write and a.buffer.data in blocks:

@@ -18,7 +18,7 @@ from typing import final
 
 from verified_tir import ir
 from verified_tir.kernel.begin import context_at
-from verified_tir.kernel.effects import pointed
+from verified_tir.kernel.effects import address_taken
 from verified_tir.kernel.memory import Entry, bytes_of
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.scope import extents_safe
@@ -83,5 +83,5 @@ def _check_kind(block: ir.Buffer, allocation: ir.Allocate) -> None:
     if b.scope != block.scope:
         raise Misfit(f"{b.name} lives in scope {b.scope!r}, {block.name} in {block.scope!r}")
     functions = [call.op[1:] for call in ir.nodes_of(allocation, ir.Call) if call.op.startswith("@")]
-    if functions and pointed(b.data, allocation):
+    if functions and address_taken(b.data, allocation):
         raise Misfit(f"{b.name} is passed to {functions[0]}, which would see another shape")

@@ -17,7 +17,7 @@ The old program's memory is looked at, in which no instance ran again: by induct
 If the statement sums into a licensed block (see ``open_bits``), two runs of it could be given two orders of the terms,
 where the original has one result; so such a statement is not recomputed.
 
-What was stored since, and what ran before, is told as in ``last_write``.
+What was stored since, and what ran before, is determined as in ``last_write``.
 
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
 ``while`` loops (they keep their place) or views of its own.  Whether a recomputed instance races in a loop marked
@@ -40,7 +40,7 @@ from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, no_dependence
-from verified_tir.kernel.rules.last_write import Ran, moments, reads_of
+from verified_tir.kernel.rules.last_write import Executed, reads_of, with_past
 from verified_tir.kernel.rules.skeleton import (
     Skeleton,
     check_values,
@@ -90,7 +90,7 @@ class Recompute:
         ended = origin.fork()  # one walk: both speak of one run
         ended.execute(whole)
         touched = read_blocks(source) | written_blocks(source)
-        *_, (_, _, now, since) = moments(ended, rest, touched, lambda p, _: p == place[: len(p)])
+        *_, (_, _, now, since) = with_past(ended, rest, touched, lambda p, _: p == place[: len(p)])
         after = before.with_body(ir.put(before.body, self.path, ir.seq(added, target)))
         return Rewrite(after, self._questions(source, whole, inside, origin, now, since))
 
@@ -117,7 +117,7 @@ class Recompute:
     # -- obligations --------------------------------------------------------------------------------------------
 
     def _questions(
-        self, source: ir.Stmt, whole: ir.Stmt, inside: ir.Path, origin: Context, now: Context, ran: Sequence[Ran]
+        self, source: ir.Stmt, whole: ir.Stmt, inside: ir.Path, origin: Context, now: Context, ran: Sequence[Executed]
     ) -> Iterator[Question]:
         """``origin`` is where P begins; ``now`` is where instances run again, after what ``ran`` since P's end."""
         yield from safely(now, self.new, {0: self.instance}, (), self.path)

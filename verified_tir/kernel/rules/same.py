@@ -10,8 +10,8 @@
 
 Theorem.  The meaning of a program is the serial one, which looks at none of these: two programs that are one and the
 same without them (``bare``) have the same runs.  What a kind permits an executor to do, and which threads share the
-blocks of a scope, is another judgement (``verified_tir.kernel.race_free``).  An opaque call is told where its arguments
-live; their scope stays.
+blocks of a scope, is another judgement (``verified_tir.kernel.race_free``).  An opaque call sees in which scope the
+memory lies whose address escapes to it: that scope stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir import ir
-from verified_tir.kernel.effects import opaque_calls, told
+from verified_tir.kernel.effects import escapes, opaque_calls
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.rules.common import occurs
@@ -51,8 +51,8 @@ class Same:
         for a, b in moved.items():
             if occurs(before, a) or not _differ_in_scope(a, b):
                 raise Misfit(f"{a.name} is not fresh, or differs from {b.name} in more than its scope")
-            if opaque_calls(old) and told(b, old):
-                raise Misfit(f"an opaque call is told where {b.name} lives")
+            if opaque_calls(old) and escapes(b, old):
+                raise Misfit(f"the address of {b.name} escapes to an opaque call")
         attrs = before.attrs if self.attrs is None else self.attrs
         after = replace(before, body=ir.put(before.body, self.path, self.new), attrs=attrs)
         return Rewrite(after, (), heirs=tuple(moved.items()))

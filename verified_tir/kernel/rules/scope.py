@@ -23,7 +23,7 @@ from typing import final
 from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import opaque_calls, told
+from verified_tir.kernel.effects import escapes, opaque_calls
 from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import evaluation
@@ -100,8 +100,8 @@ class Move:
         if several and opaque_calls(target):
             raise Misfit(f"an opaque call may read what an earlier iteration left in {b.name}")
         wider, rest = self.to == self.path[:-1][: len(self.to)], replaced(without, self.to, self.count, ir.SKIP)
-        if not wider and opaque_calls(rest) and told(b.data, target):
-            raise Misfit(f"an opaque call may touch {b.name}, whose pointer another one was given, when it is gone")
+        if not wider and opaque_calls(rest) and escapes(b.data, target):
+            raise Misfit(f"an opaque call may access {b.name}, whose address escaped, after its lifetime")
         return Rewrite(after, self._questions(after, entry, b, target if several else ir.SKIP))
 
     def _questions(self, after: ir.PrimFunc, entry: Entry, buffer: ir.Buffer, target: ir.Stmt) -> Iterator[Question]:
@@ -109,7 +109,7 @@ class Move:
         context = context_at(after, self.to, entry)
         yield from extents_safe(context, buffer, self.to)
         context.shadow = buffer.data
-        context.becomes(Allocated(), buffer.data)
+        context.new_versions(Allocated(), buffer.data)
         for here, read, written in reads_of(context, target, {buffer.data}):
             claim = f"the read of {buffer.name} sees a write of its own iteration"
             goal, place = f.or_(written, read.value.defined), (*self.to, 0, *read.place)
