@@ -87,7 +87,7 @@ def test_parts_of_a_reduction_do_not_run_again() -> None:
     y, q = variable(f, "y"), Var.fresh("q")
     again = recompute(BEFORE_USE, (0, 0, 0, 1, 0), (NewLoop(q, const(0), const(8)),), (), (y, q))
     refused(f, again, "recompute: the recomputed statement writes each element of t before it reads it (Refuted)")
-    refused(f, recompute(BEFORE_USE, (0, 0, 0, 0), (), (), (y,)), "since: the write and the write of t")
+    refused(f, recompute(BEFORE_USE, (0, 0, 0, 0), (), (), (y,)), "no dependence between the write and the write of t")
     accepted(f, recompute(BEFORE_USE, PRODUCER, (), (), (y,)))
     accepted(f, recompute(BEFORE_USE, (0, 0), (), (), ()))
 
