@@ -46,7 +46,7 @@ from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.access import Access, conflicts
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules import common
-from verified_tir.kernel.rules import lanes as rule_module
+from verified_tir.kernel.rules import vectorize as rule_module
 from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.testing.rules.lanes import FAMILIES
