@@ -151,5 +151,5 @@ def test_a_theorem_reads_back_as_the_rules_that_led_to_it() -> None:
         derive(replace(copy, rules=(*copy.rules, Quoted("(Inline [9 9])"))), Prover(SOLVER))
     assert refused.value.step == len(copy.rules) and "the kernel refuses" in str(refused.value)
     twice = copy.start.with_body(seq(copy.start.body, copy.start.body))
-    with pytest.raises(NotDerived, match=r"no theorem is about f: .* is bound twice"):
+    with pytest.raises(NotDerived, match=r"there is no theorem about f: .* is bound twice"):
         derive(replace(copy, start=twice), Prover(SOLVER))

@@ -49,7 +49,7 @@ def test_trees_are_programs(func: PrimFunc) -> None:
 
 
 def test_a_tree_that_is_none() -> None:
-    with pytest.raises(ValueError, match="Nonsense is no class of the IR"):
+    with pytest.raises(ValueError, match="Nonsense is not a class of the IR"):
         from_tree(["Nonsense", 1])
 
 

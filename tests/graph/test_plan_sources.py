@@ -244,7 +244,7 @@ def test_a_rule_says_what_the_program_does_not_show() -> None:
         (lambda n, p, m: ([TILES], [None]) if p else ([None], [TILES]), "gives .* another layout"),
         (
             lambda n, p, m: ([IndexMap.from_func(lambda n, c, h, w: [n, c // 2, h, w], 4)], [m]),
-            "no two elements of x are mapped to one place; counterexample: .*confirmed",
+            "no two elements of x are mapped to the same place; counterexample: .*confirmed",
         ),
         (lambda n, p, m: ([IndexMap.identity(3)], [m]), "is a layout of 3 dimensions"),
     ],

@@ -206,7 +206,7 @@ def test_every_view_lies_in_a_blocks_memory() -> None:
     lost = Buffer.declare("w", (4,), "int32", data=Var.fresh("p", HANDLE))
     assert problem(function(Allocate(LOCAL, DeclBuffer(VIEW, use(buffer=VIEW))))) is None
     found = problem(function(Allocate(LOCAL, seq(DeclBuffer(VIEW, SKIP), DeclBuffer(lost, SKIP)))))
-    assert found == "w is declared over p, which is no block here"
+    assert found == "w is declared over p, which is not a block here"
     inside = replace(BLOCK, body=DeclBuffer(VIEW, seq(use(X, VIEW), use(X, LOCAL))))
     assert problem(function(LetStmt(N, const(0), inside))) is None
     assert problem(function(seq(DeclBuffer(VIEW, SKIP), Allocate(LOCAL, SKIP)))) == "variable t is not in scope here"

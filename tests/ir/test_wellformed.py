@@ -80,8 +80,8 @@ def test_it_is_no_program(stmts: tuple[Stmt, ...], why: str) -> None:
 @pytest.mark.parametrize(
     ("bind", "words"),
     [
-        (lambda body: LetStmt(P, Undef(HANDLE), body), "v is declared over p, which is no block here"),
-        (lambda body: body, "v is declared over p, which is no block here"),
+        (lambda body: LetStmt(P, Undef(HANDLE), body), "v is declared over p, which is not a block here"),
+        (lambda body: body, "v is declared over p, which is not a block here"),
         (lambda body: Allocate(T, body), None),
     ],
 )

@@ -59,7 +59,7 @@ def test_too_small_is_refused() -> None:
 def test_two_elements_in_one_place_are_refused() -> None:
     result = compact("4 * i + j", "x // 4", 4)
     assert isinstance(result, Unproved)
-    assert "mapped to one place" in result.obligation.claim
+    assert "mapped to the same place" in result.obligation.claim
 
 
 def test_a_wrong_rank_does_not_match() -> None:

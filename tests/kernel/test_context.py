@@ -284,7 +284,7 @@ def test_a_local_buffer_that_is_gone_is_not_alive() -> None:
     f = program("with T.alloc_buffer((2,), 'int32') as L:\n    L[0] = 3\n    A[0] = L[0]\nB[0] = 1")
     where = context_at(f, (1,), Entry())
     assert [data.name for data in where.memory] == ["A", "B"]
-    with pytest.raises(Unencodable, match="buffer L is not alive here"):
+    with pytest.raises(Unencodable, match="buffer L is used outside of its lifetime"):
         where.encoder().encode(load(buffer(f, "L"), 0))
 
 

@@ -216,7 +216,7 @@ def test_an_accessibility_claim_is_no_comparison() -> None:
     refused(f, moves.decide((1,), True), "the branch is always taken here")
     refused(f, rewritten((0,), (0,), FALSE), "no comparison that could be replaced")
     refused(f, rewritten((0,), (0, 1), const(5)), "no comparison that could be replaced")
-    refused(f, Bind((0,), Var.fresh("u"), Undef(INT32)), "undef takes no name")
+    refused(f, Bind((0,), Var.fresh("u"), Undef(INT32)), "undef cannot be bound")
 
 
 def test_what_one_iteration_loaded_is_not_what_another_did() -> None:
@@ -344,7 +344,7 @@ def test_nothing_moves_past_an_assertion() -> None:
 
 
 def test_what_nothing_moves_past_is_no_buffer_of_a_program() -> None:
-    """A block that is allocated in a statement is no business of another one; so this one must not be a program's."""
+    """A block that is allocated in a statement is not business of another one; so this one must not be a program's."""
     f = program("B[1] = 1")
     check = Assert(load(buffer(f, "A"), 0) > 0, "positive")
     hidden = f.with_body(seq(f.body, Allocate(BARRIER, check)))

@@ -107,7 +107,7 @@ CALL = "for j in range(4):\n    {}\n    B[j] = B[j + 1]\n"
         (PARTLY.format(2), PARTLY.format(3)),
         # every lane, and no more of them
         (LANES.format(4), LANES.format(3)),
-        # labels are no blocks that run in some other way than they stand there
+        # labels are not blocks that run in some other way than they stand there
         (LABEL.format("B[7 - j]"), LABEL.format("B[7 - j] * T.undef('float32')")),
         # after a call, too, as long as it touches nothing
         (CALL.format("C[j] = 1"), CALL.format("T.evaluate(T.call_extern('int32', 'g'))")),

@@ -23,7 +23,7 @@ def program(body: str) -> str:
     ],
 )
 def test_assumptions_that_contradict_each_other_are_refused(body: str) -> None:
-    with pytest.raises(NotApplicable, match="contradicts itself: no input is left"):
+    with pytest.raises(NotApplicable, match="contradict each other: no input satisfies them"):
         Schedule(program(body))
 
 

@@ -108,7 +108,7 @@ CASES = [
     (LET.format(8), False),
     ("for i in range(8):\n    X[i] = B[i]\n    A[i] = X[i] * 0\n" + LAST.format("A[3] == 0"), True),
     ("for i in range(8):\n    X[i] = B[i]\n    A[i] = X[i] * 0\n" + LAST.format("A[3] == 1"), False),
-    # a label is no block whose parts nobody knows
+    # a label is not a block whose parts nobody knows
     (LABEL + LAST.format("A[3] == 2"), True),
     (LABEL + LAST.format("A[3] == 1"), False),
     # a loop of which some iteration is looked at: those to come may never be reached
@@ -128,7 +128,7 @@ PARAMS = (
 
 @pytest.mark.parametrize("stored", ["A[2] = {}", "for i in range(4):\n    A[i] = {}"])
 def test_of_what_is_undefined_the_value_is_not_known(stored: str) -> None:
-    """The logic has some integer for 1e30, which is no int32: taken for A[2], everything would follow."""
+    """The logic has some integer for 1e30, which is not an int32: taken for A[2], everything would follow."""
     text = "F[0] = T.float32(1e30)\n" + stored.format("T.Cast('int32', F[0])") + "\nB[0] = T.Select(X[0] > 0, A[2], 1)"
     f = program(text, PARAMS)
     a, x = buffer(f, "A"), buffer(f, "X")

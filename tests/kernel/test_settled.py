@@ -109,7 +109,7 @@ BYTES = "V = T.decl_buffer((32,), 'int8', data=B.data)\n"
         # one store is elsewhere, and another one is not
         ("X[0] = A[2]\nfor i in range(4):\n    A[2] = 7\n    A[i + 4] = A[i]" + ASKED.format("A[6] == X[0]"), False),
         ("X[0] = A[2]\nfor i in range(4):\n    A[1] = 7\n    A[i + 4] = A[2]" + ASKED.format("A[6] == X[0]"), True),
-        # a store that never runs is no load
+        # a store that never runs is not a load
         ("for i in range(4):\n    x: T.let[T.int32] = A[0]\n    if i > 9:\n        A[3] = x\n    A[i + 4] = x"
          + ASKED.format("A[6] == A[0]"), True),
         ("for i in range(4):\n    x: T.let[T.int32] = A[0]\n    if i > 9:\n        A[3] = x\n    A[i + 4] = x"

@@ -204,7 +204,7 @@ def test_damaged_entries_are_asked_anew_and_replaced(damage: str, store: Verdict
 
 
 def test_every_byte_counts(store: VerdictStore) -> None:
-    """However one byte of an entry is changed, it is no entry."""
+    """However one byte of an entry is changed, it is not an entry."""
     save(store, "text", 7, ("sat", {"x0": 12, "x1": -3}))
     (path,) = files(store)
     sound = path.read_bytes()

@@ -16,7 +16,7 @@ def g(A: T.Buffer((8,), "int32"), n: T.int32):
 
 
 def test_the_second_of_one_name_has_a_prime() -> None:
-    """What a buffer holds, and what the logic makes up, is no variable; unless the program has one of that name."""
+    """What a buffer holds, and what the logic makes up, is not a variable; unless the program has one of that name."""
     n, one, two, a, x, lane = (f.var(t, f.INT) for t in ("n!3", "i!11", "i!9", "A!4", "x!5", "lane!6"))
     flag = f.var("p!7", f.BOOL)
     asked = Obligation("order", "claim", (f.lt(one, n), f.lt(a, x), flag), f.eq(two, lane))

@@ -313,7 +313,7 @@ def test_a_contradiction_after_replacing_proves_no_more_than_before() -> None:
 
 
 def test_leaves_are_generalised_alike_everywhere() -> None:
-    """Whatever is no float operation becomes a variable; the same thing the same one, other things other ones."""
+    """Whatever is not a float operation becomes a variable; the same thing the same one, other things other ones."""
     x, y = load(I), load(f.add(I, ONE))
     assert prove_by_lemma(SOLVER, (f.ne(x, MINUS),), f.eq(plus(x, ZERO), x)) is not None
     assert prove_by_lemma(SOLVER, (f.ne(y, MINUS),), f.eq(plus(x, ZERO), x)) is None

@@ -119,7 +119,7 @@ def test_integers_that_do_not_fit_are_not_believed() -> None:
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_functions_of_equal_arguments_do_not_differ(first: int) -> None:
-    """The integers are chosen as if two loads were two unknowns; a choice that is no function's is not believed."""
+    """The integers are chosen as if two loads were two unknowns; a choice that is not a function's is not believed."""
     both = (f.eq(I, N), f.ne(load("P", I, sort=INT), load("P", N, sort=INT)))
     given = (both[first], both[1 - first])
     roots = query(given, f.eq(A, B)).roots

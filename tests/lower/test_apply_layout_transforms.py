@@ -68,13 +68,13 @@ def test_without_the_attribute_nothing_happens() -> None:
 @pytest.mark.parametrize(
     ("maps", "words"),
     [
-        ('{"x": "lambda i, j: [i]"}', "no two elements of x are mapped to one place"),
+        ('{"x": "lambda i, j: [i]"}', "no two elements of x are mapped to the same place"),
         ('{"y": "lambda i: [i]"}', "there is no buffer called 'y'; the buffers are A, B, x"),
         ('{"x": "lambda i: [i]"}', "layout of x: "),
-        ('{"x": "[j, i]"}', "is no index map; write lambda i, j: [j, i]"),
+        ('{"x": "[j, i]"}', "is not an index map; write lambda i, j: [j, i]"),
         ('{"x": "lambda i, j: [k, i]"}', "unknown name k"),
         ('{"x": "lambda *i: i"}', "names one variable for each dimension, and nothing else"),
-        ('{"x": "lambda i, j: [i,"}', "is no index map"),
+        ('{"x": "lambda i, j: [i,"}', "is not an index map"),
         ('{"x": "lambda i, j: [__import__(\'os\'), i]"}', "in the index map"),
         ('{"x": 3}', "layout_transform_map maps buffers to index maps or lists of these"),
         ('[["x", "lambda i, j: [j, i]"]]', "layout_transform_map maps buffers to index maps or lists of these"),

@@ -78,7 +78,7 @@ B[0, 0] = t[0]
 """
     refused(program(text, SQUARE), InjectDoubleBuffer(), "t is marked double_buffer_scope, but is used by several")
     refused(program('with T.attr(A.data, "double_buffer_scope", 1):\n    B[0, 0] = A[0, 0]', SQUARE),
-            InjectDoubleBuffer(), "A is marked double_buffer_scope, but it is no local buffer")  # fmt: skip
+            InjectDoubleBuffer(), "A is marked double_buffer_scope, but it is not a local buffer")  # fmt: skip
 
 
 # -- virtual threads ---------------------------------------------------------------------------------------------------

@@ -69,13 +69,13 @@ def test_a_float_maximum_without_nan_and_negative_zeros_needs_no_word() -> None:
 
 @pytest.mark.parametrize("threads", ["3", "1", "0", '"x"', "T.bool(True)"])
 def test_numbers_of_threads(threads: str) -> None:
-    refused(program(SUM.format(32, 0, threads), INTS), LowerThreadAllreduce(), "which is no power of two")
+    refused(program(SUM.format(32, 0, threads), INTS), LowerThreadAllreduce(), "which is not a power of two")
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("B[0] = A[k]", "is no update B[x] = B[x] + e"),
+        ("B[0] = A[k]", "is not an update B[x] = B[x] + e"),
         ("B[0] = B[0] + A[k]\n    A[k] = 0", "is not one update of a result"),
         ("B[0] = B[0] + B[0]", "is read in the nest other than by its own update"),
         ("A[k] = A[k] + 1", "that is updated changes in the nest"),

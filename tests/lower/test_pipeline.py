@@ -73,12 +73,12 @@ def test_texts() -> None:
         ("UnrollLoop(extent=4)", "UnrollLoop has no option extent; it has max_extent"),
         ("BoolStorage(x=1)", "BoolStorage has no option x; it has none"),
         ("UnrollLoop(max_extent=True)", "max_extent of UnrollLoop is of type int, not True"),
-        ("UnrollLoop(max_extent=n)", "max_extent of UnrollLoop is no constant: n"),
+        ("UnrollLoop(max_extent=n)", "max_extent of UnrollLoop is not a constant: n"),
         ("UnrollLoop(**x)", "UnrollLoop has no option **"),
-        ("Simplify() + Simplify()", "Simplify() + Simplify() is no pass; join passes by >>"),
-        ("__import__('os').system('true')", "is no pass"),
-        ("Simplify(", "is no pipeline"),
-        ("", "is no pipeline"),
+        ("Simplify() + Simplify()", "Simplify() + Simplify() is not a pass; join passes by >>"),
+        ("__import__('os').system('true')", "is not a pass"),
+        ("Simplify(", "is not a pipeline"),
+        ("", "is not a pipeline"),
     ],
 )
 def test_texts_that_are_no_pipelines(text: str, words: str) -> None:

@@ -75,7 +75,9 @@ def test_vectorized_and_parallel_loops_stay() -> None:
 def test_a_symbolic_extent_is_refused() -> None:
     params = 'A: T.Buffer((8,), "float32"), n: T.int32'
     text = "if n <= 8:\n    for i in T.unroll(n):\n        A[i] = 0.0"
-    refused(program(text, params), UnrollLoop(), "the loop over i is to be unrolled, but its extent n is no constant")
+    refused(
+        program(text, params), UnrollLoop(), "the loop over i is to be unrolled, but its extent n is not a constant"
+    )
     gives(program(text.replace("T.unroll(n)", "range(n)"), params), UnrollLoop(max_extent=9), """
 if n <= 8:
     for i in range(n):

@@ -99,7 +99,7 @@ def test_what_cannot_be_vector_code_becomes_serial() -> None:
     symbolic = "for j in T.vectorized(T.max(n, 0)):\n    if j < 16:\n        B[j] = A[0]"
     _, (record,) = lowered(program(symbolic), VectorizeLoop())
     assert record.notes == (
-        "the loop over j becomes serial: its extent is no constant; split it by the width of a vector",
+        "the loop over j becomes serial: its extent is not a constant; split it by the width of a vector",
     )
     square = 'A: T.Buffer((4, 4), "int32"), B: T.Buffer((4, 4), "int32")'
     column = program("for j in T.vectorized(4):\n    B[j, 0] = A[j, 1]", square)

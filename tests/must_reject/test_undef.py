@@ -206,7 +206,7 @@ def test_25_only_the_undefined_part_of_a_store_goes() -> None:
 
 
 def test_25_a_part_within_a_value_stays() -> None:
-    """``1 + select(c, x, undef)`` is no store of a choice: it is left as it is, whole."""
+    """``1 + select(c, x, undef)`` is not a store of a choice: it is left as it is, whole."""
     text = 'for i in range(8):\n    B[i] = 1 + T.if_then_else(i < 4, A[i], T.undef(dtype="int32"))'
     gives(body(text), RemoveStoreUndef(), text)
 

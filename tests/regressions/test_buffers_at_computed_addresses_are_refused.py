@@ -26,7 +26,7 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 @pytest.mark.parametrize("pointer", ["A.data", "T.address_of(A[0])", "T.address_of(B[0])"])
 def test_refused_with_the_remedy(pointer: str) -> None:
     with pytest.raises(
-        NotApplicable, match="C is declared over p, which is no block here; declare it over a buffer's own data"
+        NotApplicable, match="C is declared over p, which is not a block here; declare it over a buffer's own data"
     ):
         Schedule(THROUGH_A_POINTER.format(pointer=pointer))
 

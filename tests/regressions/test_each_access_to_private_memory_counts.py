@@ -1,7 +1,7 @@
 """Threads used local memory from outside of their loop, behind an access to it that no thread gets to.
 
 Found by mutation: that a buffer was noted as asked about once could be left out, and nothing changed.  The one question
-asked was about the first access, and an access under a condition that is never true is no access.
+asked was about the first access, and an access under a condition that is never true is not an access.
 """
 
 from __future__ import annotations

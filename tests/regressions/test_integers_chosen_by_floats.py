@@ -1,4 +1,4 @@
-"""An integer 0 that a comparison of floats chooses is no zero of floats.
+"""An integer 0 that a comparison of floats chooses is not a zero of floats.
 
 Where zeros with two signs may be chosen was asked of every choice, and the bits of 0.0 as an int8 ended compilation
 with a ``KeyError``.  A campaign found it (codegen, seed 20261218, round 14, case 8) an hour after it was written.

@@ -1,7 +1,7 @@
 """Found by a campaign: a sum across threads was no finding where it is in memory of which each thread has its own.
 
-Scope ``local`` is where TVM wants it to be; and a thread that reads there what another one wrote is no better than one
-that does so in global memory.
+Scope ``local`` is where TVM wants it to be; and a thread that reads there what another one wrote is no better than
+one that does so in global memory.
 """
 
 import pytest

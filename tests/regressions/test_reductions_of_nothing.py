@@ -23,5 +23,5 @@ def test_a_block_without_statements_has_no_initialisation() -> None:
     s.remove_no_op(block="same")
     with pytest.raises(ScheduleError, match="block same has no initialisation under a condition"):
         s.decompose_reduction("same", s.loops()[0])
-    with pytest.raises(ScheduleError, match="block same is no sum of products"):
+    with pytest.raises(ScheduleError, match="block same is not a sum of products"):
         s.pad_einsum("same", [1])

@@ -1,4 +1,4 @@
-"""A NaN whose bits are re-read is no proof of a difference, also where the result that it makes undefined is no NaN.
+"""A NaN whose bits are re-read is not a proof of a difference, also where the result that it makes undefined is no NaN.
 
 TVM computes with ``bfloat16`` by way of its bits.  Those of NaN are undefined in our semantics.  So was the maximum
 ``T.max(A[0], B[0])`` with a NaN in ``A``, which is ``B[0]`` on every machine; and a branch that asks for such a NaN was

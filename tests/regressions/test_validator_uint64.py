@@ -52,4 +52,4 @@ def test_loops_over_uint64() -> None:
     once = ["for i in range({}):", "    A[0] = T.uint64(3)"]
     many = [once[0].format("T.uint64(9223372036854775808)"), once[1]]
     assert isinstance(verdict(WIDE, [once[0].format(4), once[1]], [once[0].format("T.uint64(4)"), once[1]]), Equal)
-    assert isinstance(verdict(WIDE, many, ["A[0] = A[0]"]), Unknown)  # it is no loop without iterations
+    assert isinstance(verdict(WIDE, many, ["A[0] = A[0]"]), Unknown)  # it is not a loop without iterations

@@ -55,5 +55,5 @@ def test_other_expressions(block: str, text: str) -> None:
 
 
 def test_no_expression_at_all() -> None:
-    with pytest.raises(NotApplicable, match="'A\\[i' is no expression that can be read"):
+    with pytest.raises(NotApplicable, match="'A\\[i' is not an expression that can be read"):
         Schedule(PROGRAM).bind_expr("B", "A[i", "x")

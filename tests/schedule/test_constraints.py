@@ -257,7 +257,7 @@ def test_write_padding() -> None:
     assert s.blocks == ["compute", "B_padding"]
     assert 'B[io, ii] = T.undef(dtype="float32")' in s.script()
     not_applicable(DOUBLE, lambda s: s.write_padding("B"), "B has no padding that may be written")
-    not_applicable(DOUBLE, lambda s: s.write_padding("A"), "A is no parameter that the program writes")
+    not_applicable(DOUBLE, lambda s: s.write_padding("A"), "A is not a parameter that the program writes")
 
 
 def test_one_element_too_many_is_refused() -> None:
@@ -362,7 +362,7 @@ def test_machine_code_checks_the_axioms() -> None:
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        (lambda s: s.assume(s.symbol("n") < 0, axiom=True), "no input is left"),
+        (lambda s: s.assume(s.symbol("n") < 0, axiom=True), "no input satisfies them"),
         (lambda s: (s.assume(s.symbol("k") > 3, axiom=True), s.assume(s.symbol("k") < 3, axiom=True)), "contradicts"),
         (lambda s: s.add_buffer_constraint("A", lambda i: i is None, 0, axiom=True), "write a.equal(b)"),
         (lambda s: s.assume(lambda i: i == i, "A", axiom=True), "this assumes nothing, since it is always true"),
@@ -372,7 +372,7 @@ def test_machine_code_checks_the_axioms() -> None:
         (lambda s: s.add_buffer_constraint("A", True, None), "is declared by transform_layout(…, pad_value=None)"),
         (lambda s: s.add_buffer_constraint("A", True, 0.5), "cannot be 0.5"),
         (lambda s: s.add_buffer_constraint("A", True, 2**40), "cannot be 1099511627776"),
-        (lambda s: s.add_buffer_constraint("A", True, T.float32(0.5)), "0.5 is no int32"),
+        (lambda s: s.add_buffer_constraint("A", True, T.float32(0.5)), "0.5 is not a value of type int32"),
         (lambda s: s.assume(lambda i: i >= 0), "needs the buffer they belong to"),
         (lambda s: s.assume(s.symbol("n") >= 0, before="i", axiom=True), "before= is for what is proved"),
         (lambda s: s.assume(s.symbol("n") >= 0, before="nowhere"), "no loop called 'nowhere'"),
@@ -480,7 +480,7 @@ def test_nothing_is_stored_over_padding_that_was_written() -> None:
 
 def test_at_the_end_of_what() -> None:
     s = padded("A[i]")
-    with pytest.raises(ScheduleError, match="A is no parameter that the program writes"):
+    with pytest.raises(ScheduleError, match="A is not a parameter that the program writes"):
         s.assume(lambda io, ii: s.buffer("A")[io, ii] >= 0.0, "A", at_end=True)
     with pytest.raises(ScheduleError, match="at_end=True is for what is proved of a buffer"):
         s.assume(lambda io, ii: s.buffer("B")[io, ii] >= 0.0, "B", at_end=True, axiom=True)

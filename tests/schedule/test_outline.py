@@ -249,7 +249,7 @@ def test_inline_takes_the_function_back() -> None:
     s = split_in_two()
     s.inline("transform_A")
     assert [name for name, _ in s.module.functions] == ["main", "compute_C"]
-    with pytest.raises(NotApplicable, match="block transform is no function's body"):
+    with pytest.raises(NotApplicable, match="block transform is not a function's body"):
         s.inline("transform")
     s.inline("compute_C")
     agree(s)

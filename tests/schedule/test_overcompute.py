@@ -401,7 +401,7 @@ def test_what_is_added_from_padding_is_no_operation() -> None:
         assert body(s).endswith(
             f"            if ii >= 2:\n                for fi in range(3):\n                    {update}"
         )
-        assert s.remove_branching_through_overcompute() == 1  # not where io is 1: that is no padding
+        assert s.remove_branching_through_overcompute() == 1  # not where io is 1: that is not padding
 
     s = accepted(text(CONV, READABLE.format(assume=FILTER)), steps)
     assert body(s).endswith(f"    if io == 0:\n        for ii, fi in T.grid(8, 3):\n            {update}")

@@ -195,7 +195,7 @@ def f(A: T.Buffer((9,), "int32"), W: T.Buffer((3,), "int32"), C: T.Buffer((7,), 
     ("text", "steps", "words"),
     [
         (CONVOLUTION.format("C[i] + A[i + k] * W[k]"), lambda s: s.pad_einsum("C", [4, 4]),
-         "an index of A is neither a loop's variable nor a constant, so block C is no einsum"),
+         "an index of A is neither a loop's variable nor a constant, so block C is not an einsum"),
         (CONVOLUTION.format("T.max(C[i], A[i] * W[k])"), lambda s: s.pad_einsum("C", [4, 4]), "is updated otherwise"),
         (CONVOLUTION.format("C[i] + (A[i] + W[k])"), lambda s: s.pad_einsum("C", [4, 4]), "is updated otherwise"),
         (CONVOLUTION.format("C[i] + A[i] * C[i]"), lambda s: s.pad_einsum("C", [4, 4]),

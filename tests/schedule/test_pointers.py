@@ -20,7 +20,7 @@ def f({parameters}, A: T.Buffer((32,), "float32")):
     {view}
     {use}
 """
-NO_EXTENT = "d is declared over data, which is no block here; .* d = T.match_buffer"
+NO_EXTENT = "d is declared over data, which is not a block here; .* d = T.match_buffer"
 
 
 def refused(program: str, words: str, line: str) -> None:
@@ -170,5 +170,5 @@ def test_two_parameters_of_one_buffer() -> None:
 
 def test_a_pointer_that_nothing_binds() -> None:
     stray = Buffer.declare("B", (8,), "int32", data=Var.fresh("r", PointerType(INT32, "global")))
-    with pytest.raises(NotApplicable, match="B is declared over r, which is no block here"):
+    with pytest.raises(NotApplicable, match="B is declared over r, which is not a block here"):
         Schedule(PrimFunc("f", (P,), ((P, A),), DeclBuffer(stray, Store(stray, const(1), (const(0),)))))

@@ -363,7 +363,7 @@ def test_an_assumption_about_a_sum_forbids_another_order() -> None:
         s.rfactor("k", reassociate="B")
 
 
-# -- what is no reduction ----------------------------------------------------------------------------------------------
+# -- what is not a reduction -------------------------------------------------------------------------------------------
 
 ARGMAX = """
 @T.prim_func
@@ -383,7 +383,11 @@ def f(A: T.Buffer((10,), "int32"), V: T.Buffer((1,), "int32"), P: T.Buffer((1,),
 @pytest.mark.parametrize(
     ("text", "steps", "words"),
     [
-        (block(), lambda s: s.rfactor("i"), "the loop over i runs over elements of B; it is no loop of the reduction"),
+        (
+            block(),
+            lambda s: s.rfactor("i"),
+            "the loop over i runs over elements of B, not over the reduction",
+        ),
         (block(), lambda s: s.rfactor("k", 2), "so factor_axis is from -2 to 1, not 2"),
         (
             plain("for k in range(9):\n    B[0] = B[0] + A[0, 0, k]"),
@@ -405,7 +409,7 @@ def f(A: T.Buffer((10,), "int32"), V: T.Buffer((1,), "int32"), P: T.Buffer((1,),
         (
             plain("for k in range(9):\n    B[0] = B[0] + A[0, 0, k] + B[1]"),
             lambda s: s.rfactor("k"),
-            "the store to B is no update B[x] = B[x] + e",
+            "the store to B is not an update B[x] = B[x] + e",
         ),
         (
             plain("for k in range(9):\n    if B[1] > 0:\n        B[0] = B[0] + A[0, 0, k]"),

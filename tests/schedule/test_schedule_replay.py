@@ -287,7 +287,7 @@ def test_an_assumption_that_nothing_meets() -> None:
     ],
 )
 def test_elements_that_share_a_place(steps: Steps, message: str) -> None:
-    refusal = refused("relu_1d", steps, "are mapped to one place")
+    refusal = refused("relu_1d", steps, "are mapped to the same place")
     assert refusal.replay is not None
     assert message in refusal.replay.message
 

@@ -69,7 +69,7 @@ def test_a_tile_becomes_the_scheduled_description() -> None:
         " + A[2 * i_0 + i, 2 * k_0 + k] * B[2 * k_0 + k, 2 * j_0 + j]"
     )
     claims = [d.obligation.claim for d in s.steps[-1].obligations]
-    assert "no two indices of C_C, passed for C of mma, mean one element" in claims
+    assert "no two indices of C_C, passed for C of mma, address the same element" in claims
     a, b = np.random.default_rng(0).random((4, 6), np.float32), np.ones((6, 4), np.float32)
     c = np.empty((4, 4), np.float32)
     build(s)(a, b, c)
@@ -144,7 +144,7 @@ def test_a_description_of_a_larger_array_is_refused() -> None:
     s = Schedule(MATMUL)
     with pytest.raises(Refuted) as refusal:
         s.tensorize(tiled(s), TensorIntrin.of("mma", DESCRIPTION.replace("(2, 2), ", "(4, 4), ")))
-    assert "of mma, may be touched" in refusal.value.reason
+    assert "of mma, may be accessed" in refusal.value.reason
 
 
 # -- symbols, offsets, alignment ---------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def text(s: Schedule) -> str:
     [(0, False, "A"), (1, False, "B"), (2, False, "C"), (0, True, "C"), (1, True, "A"), (2, True, "B")],
 )
 def test_what_a_block_initialises_is_not_among_its_reads(number: int, decomposed: bool, name: str) -> None:
-    """As TVM 0.27 counts: in a block with T.init the accumulator is no read, in one without it is."""
+    """As TVM 0.27 counts: in a block with T.init the accumulator is not a read, in one without it is."""
 
     def steps(s: Schedule) -> None:
         if decomposed:

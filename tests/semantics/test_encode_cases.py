@@ -180,7 +180,7 @@ def test_index_arithmetic_overflows_and_data_wraps() -> None:
     check(Binary("add", J, IfThenElse(Binary("lt", I, SEVEN), one, one)), least)  # a load in the condition
     check(Binary("add", J, Select(P, one, one)), "index-overflow")
     check(Binary("add", J, Select(Binary("lt", X, const(1.0, FLOAT32)), one, one)), least)
-    check(Binary("add", J, Select(Binary("lt", X, X), I, one)), least)  # a float variable is no index
+    check(Binary("add", J, Select(Binary("lt", X, X), I, one)), least)  # a float variable is not an index
     check(Binary("add", J, Load(NUMBERS, (Binary("sub", I, const(4)),))), least + 6)
     check(Load(NUMBERS, (Binary("sub", Binary("mul", J, J), I),)), "index-overflow")
     check(Binary("add", J, Call(INT32, "likely", (one,))), least)

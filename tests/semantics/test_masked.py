@@ -41,7 +41,7 @@ def test_text_round_trips() -> None:
             r"lanes of bool \(here 4\)",
         ),
         ("A.vload([T.Ramp(i * 4, 1, 4)]", "A.vload([i]", "only vector accesses take a predicate"),
-        ("A.vload(", "n.vload(", "is no buffer"),
+        ("A.vload(", "n.vload(", "is not a buffer"),
         ("predicate=T", "mask=T", "unknown argument mask"),
     ],
 )

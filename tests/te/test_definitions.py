@@ -122,7 +122,7 @@ k = te.reduce_axis((0, 4), "k")
         (lambda: te.compute((4,), lambda i: te.sum(A[i, k], axis=k) + 1), "stands alone at the top of a compute"),
         (lambda: te.compute((4,), lambda i: 1.0 + te.sum(A[i, k], axis=k)), "stands alone at the top of a compute"),
         (lambda: te.compute((4,), lambda i: A[i, 0] + te.sum(A[i, k], axis=k)), "stands alone at the top"),
-        (lambda: te.compute((4,), lambda i: te.sum(A[i, k], axis=i)), "i is no reduction axis; te.reduce_axis"),
+        (lambda: te.compute((4,), lambda i: te.sum(A[i, k], axis=i)), "i is not a reduction axis; te.reduce_axis"),
         (lambda: te.compute((4,), lambda i: te.sum(A[i, k], axis=[k, k])), "reduces over one axis twice"),
         (lambda: te.compute(("n",), lambda i: 1.0), "is integers and variables"),
         (lambda: te.reduce_axis((0, 4, 1)), "takes the pair"),
@@ -130,7 +130,10 @@ k = te.reduce_axis((0, 4), "k")
         (lambda: te.comm_reducer(lambda x: x, lambda t: 0), "takes two arguments"),
         (lambda: te.create_prim_func([A]), "computes nothing"),
         (lambda: te.create_prim_func([te.compute((4,), lambda i: A[i, i], name="D")]), "D reads A, which is not among"),
-        (lambda: te.create_prim_func([A, te.compute((4,), lambda i: A[i, k], name="D")]), "D uses k, which is no axis"),
+        (
+            lambda: te.create_prim_func([A, te.compute((4,), lambda i: A[i, k], name="D")]),
+            "D uses k, which is not an axis",
+        ),
         (lambda: te.create_schedule(A.op), "takes operations"),
     ],
 )

@@ -197,7 +197,10 @@ def test_a_race_is_refused_where_it_was_asked_for() -> None:
         (lambda s, C: s[C].split(C.op.axis[0], 0), "takes a positive number, not 0"),
         (lambda s, C: s[C].split(C.op.axis[0]), "takes either factor or nparts"),
         (lambda s, C: s[C].split(C.op.axis[0], 2, 2), "takes either factor or nparts"),
-        (lambda s, C: (s[C].split(C.op.axis[0], 2), s[C].vectorize(C.op.axis[0])), "i is no loop of C, or was split"),
+        (
+            lambda s, C: (s[C].split(C.op.axis[0], 2), s[C].vectorize(C.op.axis[0])),
+            "i is not a loop of C, or was split",
+        ),
         (lambda s, C: s[C].reorder(C.op.axis[0], C.op.axis[0]), "lists an axis twice"),
         (
             lambda s, C: s[C].fuse(C.op.axis[0], C.op.reduce_axis[0]),

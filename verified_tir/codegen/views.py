@@ -26,7 +26,7 @@ def declare(b: Function, buffer: Buffer) -> None:
     """
     storage = b.storage(buffer.data)
     if storage is None:
-        raise CodegenError(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
+        raise CodegenError(f"{buffer.name} is declared over {buffer.data.name}, which is not a block here")
     block = buffer.data.type
     if not b.module.target.pointer_casts and isinstance(block, PointerType) and block.element is not buffer.dtype:
         raise CodegenError(

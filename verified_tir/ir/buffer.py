@@ -58,5 +58,5 @@ class Buffer(Node, BufferSugar):
     def fresh(
         name: str, dtype: DType, shape: tuple[Expr, ...], scope: str, axis_separators: tuple[int, ...] = ()
     ) -> Buffer:
-        """A row-major buffer of a block of its own, which is no other's."""
+        """A row-major buffer of a block of its own, which no other buffer shares."""
         return Buffer(name, Var.fresh(name, PointerType(dtype, scope)), dtype, shape, (), const(0), axis_separators)

@@ -138,7 +138,7 @@ def reader(hint: Any) -> Reader:
 def field_readers(record: type) -> tuple[tuple[str, Reader], ...]:
     """What reads the fields of a dataclass, in order."""
     if type(record) is not type and not _is_node(record):  # it might compare equal to another
-        raise Inexact("this is no class of ours")
+        raise Inexact("this is not a class of this package")
     return tuple((name, reader(hint)) for name, hint in field_types(record))
 
 

@@ -304,8 +304,8 @@ def access_dtype(buffer: Buffer, indices: tuple[Expr, ...], predicate: Expr | No
     """The type of ``buffer[indices]``, the element's lanes times the index's: the typing rule of an access (RFC 63;
     RFC 39, "what convention should be used for buffer indexing").
 
-    :raises IRError: wrong rank, an index that is no integer, or lanes anywhere but in the last index; a mask that has
-        not a bool for each lane of the index, or one on an access of one element (that is what ``if`` is for).
+    :raises IRError: wrong rank, an index that is not an integer, or lanes anywhere but in the last index; a mask that
+        has not a bool for each lane of the index, or one on an access of one element (that is what ``if`` is for).
     """
     if len(indices) != len(buffer.shape):
         raise IRError(f"{buffer.name} has {len(buffer.shape)} dimensions and is accessed with {len(indices)} indices")

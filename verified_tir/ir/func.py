@@ -23,7 +23,7 @@ class PrimFunc(Node, FuncSugar):
     """A function on buffers and scalars.
 
     ``params`` are the arguments in order: scalar variables, or handles that ``buffer_map`` turns into buffers.
-    Variables that occur in the parameters' shapes and are no parameters themselves (shape symbols) are bound by the
+    Variables that occur in the parameters' shapes and are not parameters themselves (shape symbols) are bound by the
     arrays that are passed.
     """
 

@@ -170,7 +170,7 @@ class BufferSugar:
     def __getitem__(self: Any, indices: ExprLike | tuple[ExprLike, ...]) -> e.Load:
         """The element at some indices, as in a padding function: ``lambda i, j: A[(i + j) % 4]``.
 
-        :raises IRError: for the wrong number of indices, or an index that is no integer.
+        :raises IRError: for the wrong number of indices, or an index that is not an integer.
         """
         given = indices if isinstance(indices, tuple) else (indices,)
         dtype = self.shape[0].dtype if self.shape else INT32
@@ -238,7 +238,7 @@ def const(value: ExprLike, dtype: DType | str = INT32) -> e.Expr:
     dtype = DType.parse(dtype)
     if not dtype.is_float and isinstance(value, float):
         if not value.is_integer():
-            raise IRError(f"{value} is no {dtype}")
+            raise IRError(f"{value} is not a value of type {dtype}")
         value = int(value)
     if dtype.lanes > 1:
         return e.Broadcast(const(value, dtype.scalar), dtype.lanes)

@@ -23,7 +23,7 @@ N = TypeVar("N", bound=Node)
 K = TypeVar("K", bound=Node)
 
 _TYPES = (DType, PointerType)
-"""Nodes that are no sub-nodes."""
+"""Nodes that are not sub-nodes."""
 
 
 def fields(node: Node) -> tuple[object, ...]:
@@ -83,7 +83,7 @@ def _below(kind: type[K]) -> Callable[[Node], tuple[K, ...]]:
     """
 
     if NODES.get(kind.__name__) is not kind:  # it might compare equal to another
-        raise TypeError(f"{kind.__name__} is no class of nodes")
+        raise TypeError(f"{kind.__name__} is not a class of nodes")
 
     @once
     def below(node: Node) -> tuple[K, ...]:

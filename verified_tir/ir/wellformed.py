@@ -51,12 +51,12 @@ def _head(func: PrimFunc) -> Iterator[tuple[Name, str]]:
 
 
 def _buffers(func: PrimFunc) -> Iterator[tuple[Name, str]]:
-    """Views of what is no buffer's memory, and buffers whose extents read memory."""
+    """Views of what is not a buffer's memory, and buffers whose extents read memory."""
     owners = (*nodes_of(func.body, Allocate), *nodes_of(func.body, Block))
     blocks = {b.data for b in chain(func.buffers, *map(declares, owners))}
     for b in [s.buffer for s in nodes_of(func.body, DeclBuffer)]:
         if b.data not in blocks:
-            yield b, f"{b.name} is declared over {b.data.name}, which is no block here"
+            yield b, f"{b.name} is declared over {b.data.name}, which is not a block here"
     for b in dict.fromkeys((*func.buffers, *nodes_of(func.body, Buffer))):
         if _reads(b):
             yield b, f"an extent of {b.name} reads memory; it must be bound by a let first"

@@ -3,7 +3,7 @@
 A float reduction that is summed in another order may give other bits.  Everything that a program does is proved safe
 whatever the bits of floats are, except where an ``assume`` says what they are: it could be false of the new bits, and
 what was proved from it (an index in bounds) with it.  So no reduction is reassociated in a program that assumes
-something of what it computed.  What a buffer held before anything was stored to it is no result: an assumption about
+something of what it computed.  What a buffer held before anything was stored to it is not a result: an assumption about
 that may stand in front.
 
 Nor of anything after an assertion or a ``while`` loop that depends on what was computed: in one order the run may end

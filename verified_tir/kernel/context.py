@@ -107,7 +107,7 @@ class Context:
     def load_from(self, memory: Memory, buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
         """The element that a load gives."""
         if buffer.data not in memory:
-            raise Unencodable(f"buffer {buffer.name} is not alive here")
+            raise Unencodable(f"buffer {buffer.name} is used outside of its lifetime")
         return self.element(memory[buffer.data], buffer, self.address(buffer, indices, lane))
 
     def element(self, version: Version, buffer: ir.Buffer, address: tuple[Term, ...]) -> Element:

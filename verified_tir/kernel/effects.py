@@ -42,7 +42,8 @@ def assumes(stmt: ir.Stmt) -> bool:
 
 @ir.once
 def effects(node: ir.Node) -> tuple[tuple[ir.Var, ...], tuple[ir.Var, ...]]:
-    """The blocks that a statement or an expression may read, and those that it may write, in the order of the program."""
+    """The blocks that a statement or an expression may read, and those that it may write, in the order of the
+    program."""
     reads: dict[ir.Var, None] = {}
     writes: dict[ir.Var, None] = {}
     match node:

@@ -2,7 +2,7 @@
 
 Before the first step the program itself is put to the proof: every access is in bounds, no index arithmetic overflows,
 nothing divides by zero, no branch depends on undef (the arguments being arrays of definite values), every ``assume``
-that is no axiom holds.
+that is not an axiom holds.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def prove_program(func: ir.PrimFunc, prover: Prover, entry: Entry) -> tuple[Disc
         if failed is not None:
             return Unproved(*failed, func)
         if contradictory(func, prover, entry):
-            return NoMatch((), "what it assumes of its arguments contradicts itself: no input is left")
+            return NoMatch((), "its assumptions contradict each other: no input satisfies them")
     except (Unencodable, ir.IRError) as refused:
         return NoMatch((), str(refused))
     return done

@@ -41,7 +41,7 @@ def reflexive(func: ir.PrimFunc, *, definite: bool = False) -> Refines:
     if type(func) is not ir.PrimFunc:
         raise TypeError(f"a theorem is about a PrimFunc, not about a {type(func).__name__}")
     if (ill_formed := ir.problem(func)) is not None:
-        raise Misfit(f"no theorem is about {func.name}: {ill_formed}")
+        raise Misfit(f"there is no theorem about {func.name}: {ill_formed}")
     return _made(Statement(func, func, bool(definite)))
 
 
@@ -68,7 +68,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
         if failed is not None:
             return Unproved(*failed, new.after, new.paddings, made.maps, made.reassociated)
         if made.assumed is not ir.SKIP and contradictory(new.before, prover, Entry()):
-            raise Misfit("with this, what is assumed of the arguments contradicts itself: no input is left")
+            raise Misfit("with this, the assumptions contradict each other: no input satisfies them")
     except (Unencodable, ir.IRError) as refused:
         return NoMatch(place, str(refused))
     step = Step(rule, made.after, discharged, replace(made, questions=()))
@@ -83,7 +83,7 @@ def _check(theorem: Statement, made: Rewrite) -> None:
     expanded = all(b.is_label for b in ir.nodes_of(made.after.body, ir.Block))
     ill_formed = ir.problem(made.after) if expanded else NOT_EXPANDED
     if ill_formed is not None:
-        raise Misfit(f"no theorem is about the result: {ill_formed}")
+        raise Misfit(f"there is no theorem about the result: {ill_formed}")
     # Parameters that are only read may coincide, and a written one may not: the new program would have less memories.
     # What counts is what the program stores itself; that is what is looked for at entry.
     was, now = written_blocks(theorem.after.body), written_blocks(made.after.body)

@@ -10,7 +10,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Obligation
 
 _UNNAMED = frozenset({"again", "call", "held", "lane", "may_run", "undef", "x"})
-"""What the logic calls unknowns that are no variables of a program."""
+"""What the logic calls unknowns that are not variables of a program."""
 
 
 def called(obligation: Obligation, *programs: PrimFunc) -> dict[str, str]:
@@ -18,7 +18,7 @@ def called(obligation: Obligation, *programs: PrimFunc) -> dict[str, str]:
 
     A second one of the same name belongs to a second iteration, and has a prime.
 
-    :param programs: the programs that it is about: what only their buffers are called is no variable.
+    :param programs: the programs that it is about: what only their buffers are called is not a variable.
     """
     mentioned = {t.payload for t in f.subterms(obligation.goal, *obligation.given) if t.op == "var" and t.sort == f.INT}
     numbered = [str(name).rpartition("!") for name in mentioned]

@@ -114,7 +114,7 @@ class _Reader:
                 return BOOL
             case ["_", "FloatingPoint", e, s]:
                 return _float_sort(e, s)
-        raise NotCanonical(f"{expression} is no sort")
+        raise NotCanonical(f"{expression} is not a sort")
 
     def _term(self, e: Expression, names: dict[str, Term]) -> Term:
         while isinstance(e, list) and e and e[0] == "let":
@@ -169,7 +169,7 @@ class _Reader:
                 return make(op, operands, operands[0].sort)
             case [str(op), *rest]:
                 return self._applied(op, tuple(term(a) for a in rest))
-        raise NotCanonical(f"{e} is no term")
+        raise NotCanonical(f"{e} is not a term")
 
     def _applied(self, op: str, args: tuple[Term, ...]) -> Term:
         if op in self._sorts:

@@ -75,7 +75,7 @@ def ask(solver: SolverName, text: str, budget: int = BUDGET) -> Answer:
     try:
         logic, body = body_of(text)
     except NotAQuery as problem:
-        return Answer("unknown", 0.0, reason=f"it is no query: {problem}")
+        return Answer("unknown", 0.0, reason=f"it is not a query: {problem}")
 
     def spent() -> float:
         return time.perf_counter() - start

@@ -22,7 +22,7 @@ _CHECK: Final = "(check-sat)"
 
 
 class NotAQuery(ValueError):
-    """A text that is no such file; the message says where."""
+    """A text that is not such a file; the message says where."""
 
 
 def standalone(given: tuple[Term, ...], goal: Term) -> str:
@@ -67,7 +67,7 @@ def body_of(text: str) -> tuple[str, str]:
         raise NotAQuery(f"the last line is not {_CHECK}")
     for number, line in enumerate(lines[1:-2], 2):
         if not line.startswith(("(declare-fun ", "(assert ")) or not _one_expression(line):
-            raise NotAQuery(f"line {number} is no declaration and no assertion")
+            raise NotAQuery(f"line {number} is neither a declaration nor an assertion")
     return header[1], "\n".join(lines[1:-2])
 
 

@@ -10,8 +10,8 @@ floats:
 
 1. every such P that follows from the integer givens makes its Q a given, and so does ``P or Q`` if ``not P`` follows;
 2. given equations ``x = t`` of floats replace x by t, and boolean terms known to be true become true;
-3. what is left is generalised (every maximal term that is no float operation is hidden), and that lemma is asked once:
-   its canonical text is the same wherever it occurs.
+3. what is left is generalised (every maximal term that is not a float operation is hidden), and that lemma is asked
+   once: its canonical text is the same wherever it occurs.
 
 Last, the question is asked as it is.
 """

@@ -14,7 +14,7 @@ from verified_tir.lower.pipelines import PASSES, PIPELINES
 
 
 class PipelineError(ValueError):
-    """A text that is no pipeline; the message says what there is instead."""
+    """A text that is not a pipeline; the message says what there is instead."""
 
 
 def parse_pipeline(text: str) -> Pipeline:
@@ -25,7 +25,7 @@ def parse_pipeline(text: str) -> Pipeline:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as problem:
-        raise PipelineError(f"{text!r} is no pipeline: {problem.msg}") from None
+        raise PipelineError(f"{text!r} is not a pipeline: {problem.msg}") from None
     return Pipeline(*_passes(tree))
 
 
@@ -43,7 +43,7 @@ def _passes(tree: ast.expr) -> list[Pass]:
             return [_pass(name, [], [])]
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
             return [_pass(name, args, keywords)]
-    raise PipelineError(f"{ast.unparse(tree)} is no pass; join passes by >>, as in RemoveAssume() >> Simplify()")
+    raise PipelineError(f"{ast.unparse(tree)} is not a pass; join passes by >>, as in RemoveAssume() >> Simplify()")
 
 
 def _pass(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Pass:
@@ -64,7 +64,7 @@ def _pass(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Pass:
         try:
             value = ast.literal_eval(k.value)
         except ValueError:
-            raise PipelineError(f"the option {k.arg} of {name} is no constant: {ast.unparse(k.value)}") from None
+            raise PipelineError(f"the option {k.arg} of {name} is not a constant: {ast.unparse(k.value)}") from None
         wanted = type(known[k.arg].default)
         if type(value) is not wanted:
             raise PipelineError(f"the option {k.arg} of {name} is of type {wanted.__name__}, not {value!r}")

@@ -28,9 +28,9 @@ def parse_index_map(text: str, symbols: Mapping[str, Var] | None = None, dtype: 
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as problem:
-        raise IRError(f"{text!r} is no index map: {problem.msg}") from None
+        raise IRError(f"{text!r} is not an index map: {problem.msg}") from None
     if not isinstance(tree, ast.Lambda):
-        raise IRError(f"{text!r} is no index map; write lambda i, j: [j, i]")
+        raise IRError(f"{text!r} is not an index map; write lambda i, j: [j, i]")
     given = tree.args
     if given.vararg or given.kwonlyargs or given.kwarg or given.defaults or given.posonlyargs:
         raise IRError(f"the index map {text!r} names one variable for each dimension, and nothing else")

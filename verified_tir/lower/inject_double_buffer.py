@@ -60,7 +60,7 @@ def _place(session: Session, data: Var) -> tuple[Path, Allocate]:
     for path, s in places(session.func.body, lambda s: isinstance(s, Allocate)):
         if isinstance(s, Allocate) and s.buffer.data is data:
             return path, s
-    raise fail(f"{data.name} is marked {MARK}, but it is no local buffer")
+    raise fail(f"{data.name} is marked {MARK}, but it is not a local buffer")
 
 
 def _double(session: Session, data: Var) -> None:

@@ -78,7 +78,7 @@ def _threads(loop: For, path: Path) -> int:
     threads = value.value if isinstance(value, IntImm) else value
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 2 or threads & (threads - 1):
         raise fail(
-            f"the loop over {loop.var.name} is divided among {threads!r} threads, which is no power of two", path
+            f"the loop over {loop.var.name} is divided among {threads!r} threads, which is not a power of two", path
         )
     return threads
 

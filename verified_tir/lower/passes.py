@@ -41,7 +41,7 @@ class Lowering:
     notes: list[str] = field(default_factory=list)
 
     def note(self, sentence: str) -> None:
-        """Report something that is no refusal, such as a loop that was left serial."""
+        """Report something that is not a refusal, such as a loop that was left serial."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 

@@ -52,13 +52,13 @@ def unroll(session: Session, path: Path) -> None:
 
     With a constant start this is one rule; else iterations are cut off one by one.
 
-    :raises TacticFailed: if the extent is no constant.
+    :raises TacticFailed: if the extent is not a constant.
     """
     loop = session.stmt(path)
     assert isinstance(loop, For)
     if not isinstance(loop.extent, IntImm):
         raise fail(
-            f"the loop over {loop.var.name} is to be unrolled, but its extent {script(loop.extent)} is no constant; "
+            f"the loop over {loop.var.name} is to be unrolled, but its extent {script(loop.extent)} is not a constant; "
             "split it by a constant factor and unroll the inner loop",
             path,
         )

@@ -65,7 +65,7 @@ class VectorizeLoop(Pass):
         try:
             with session.atomic():
                 if not isinstance(loop.extent, IntImm):
-                    raise fail("its extent is no constant; split it by the width of a vector", path)
+                    raise fail("its extent is not a constant; split it by the width of a vector", path)
                 if loop.extent.value > self.max_lanes:
                     raise fail(f"it has {loop.extent.value} lanes, more than {self.max_lanes}; split it", path)
                 _vectorize(session, path, loop)

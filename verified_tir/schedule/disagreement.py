@@ -205,7 +205,7 @@ def _literal(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return _array(value)
     if isinstance(value, float):
-        return f"float({str(value)!r})"  # nan and inf are no literals
+        return f"float({str(value)!r})"  # nan and inf are not literals
     return repr(value)
 
 

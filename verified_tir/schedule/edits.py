@@ -48,7 +48,7 @@ def redirected(path: Path, old: Buffer, new: Buffer, moves: Moves) -> Recipe:
 
     def rule(func: PrimFunc) -> Rewrite | NoMatch:
         if old.data is not new.data:
-            return NoMatch(path, f"{new.name} is no view of the block of {old.name}")
+            return NoMatch(path, f"{new.name} is not a view of the block of {old.name}")
         as_bytes = old.dtype.is_bool and new.dtype.scalar is INT8
         if old.dtype.scalar is not new.dtype.scalar and not as_bytes:
             return NoMatch(path, f"{old.name} holds {old.dtype}, {new.name} {new.dtype}")

@@ -202,7 +202,7 @@ def _passed(name: str, body: Stmt, owners: Mapping[Var, Buffer]) -> list[Buffer]
     outer = [d for d in used if d not in bound]
     unknown = next((d for d in outer if d not in owners), None)
     if unknown is not None:
-        raise IRError(f"{unknown.name} cannot be passed to {name}: it is no buffer here")
+        raise IRError(f"{unknown.name} cannot be passed to {name}: it is not a buffer here")
     return [owners[d] for d in (*(d for d in outer if d not in written), *(d for d in outer if d in written))]
 
 

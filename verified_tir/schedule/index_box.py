@@ -93,12 +93,12 @@ class Box:
         return dict(zip(self.vars, open_grid(shape), strict=True))
 
     def at(self, values: Mapping[Var, int]) -> Box:
-        """The box with symbols replaced by numbers; extents that are no index arithmetic stay."""
+        """The box with symbols replaced by numbers; extents that are not index arithmetic stay."""
         made = [evaluate([e], values)[0] for e in self.extents]
         return Box(self.vars, tuple(const(int(m), e.dtype) for m, e in zip(made, self.extents, strict=True)))
 
     def symbols(self, *exprs: Expr) -> list[Var]:
-        """Variables of the extents and of ``exprs`` that are no axes of the box."""
+        """Variables of the extents and of ``exprs`` that are not axes of the box."""
         own = set(self.vars)
         return list(dict.fromkeys(v for e in (*self.extents, *exprs) for v in free_vars(e) if v not in own))
 

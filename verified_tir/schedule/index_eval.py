@@ -25,7 +25,7 @@ class UnsafeIndex(IRError):
 
 
 class NotEvaluable(IRError):
-    """The expression holds something that is no index arithmetic (a load, a call, a float)."""
+    """The expression holds something that is not index arithmetic (a load, a call, a float)."""
 
 
 def open_grid(shape: Sequence[int]) -> list[Grid]:
@@ -120,4 +120,4 @@ def _compute(expr: Expr, memo: dict[Expr, Grid], active: Grid) -> Grid:
         case Var():
             raise NotEvaluable(f"nothing is known about the value of {expr.name}")
         case _:
-            raise NotEvaluable(f"{type(expr).__name__} is no index arithmetic")
+            raise NotEvaluable(f"{type(expr).__name__} is not index arithmetic")

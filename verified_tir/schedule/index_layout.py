@@ -81,7 +81,7 @@ class MapOnBox:
         return tuple(found[a] for a in range(len(self.box.vars)))
 
     def padding(self, simplified: bool) -> Expr:
-        """True at the points of the padded box that are no output."""
+        """True at the points of the padded box that are not output."""
         if self.empty:
             return FALSE if any(_is_zero(e) for e in self.padded) else TRUE
         found: list[Expr] = []

@@ -96,7 +96,7 @@ class IndexMap:
         ``func`` may take named indices, ``*indices`` (named ``i0, i1, …``) or both, and returns an index or a list or
         tuple of indices, Python integers and :data:`AXIS_SEPARATOR`.
 
-        :raises IndexMapError: if the parameters do not fit the rank or a result is no integer.
+        :raises IndexMapError: if the parameters do not fit the rank or a result is not an integer.
         """
         dtype = DType.parse(dtype)
         inputs = tuple(Var.fresh(name, dtype) for name in parameter_names(func, rank))
@@ -174,7 +174,7 @@ class IndexMap:
         return IndexMap(box.hit_vars, box.inverse)
 
     def padding_predicate(self, shape: Sequence[Expr | int], simplified: bool = True) -> tuple[tuple[Var, ...], Expr]:
-        """Variables for the outputs, and the condition that a point of the padded box is no output.
+        """Variables for the outputs, and the condition that a point of the padded box is not output.
 
         ``FALSE`` where there is no padding.  Without ``simplified``, the condition that the inverse leads out of the
         box or not back, as it stands.

@@ -113,7 +113,7 @@ def is_padding(
     outer: Simplifier,
     given: Sequence[Expr],
 ) -> bool:
-    """Whether the predicate is true exactly at the points of ``hits`` that are no image."""
+    """Whether the predicate is true exactly at the points of ``hits`` that are not image."""
     if mask is not None:
         try:
             (value,) = evaluate([predicate], hits.grid())

@@ -17,7 +17,7 @@ class AnnotationPrimitives(Primitives):
     def annotate(self, block_or_loop: Handle, ann_key: str, ann_val: str | int | float) -> None:
         """Note something at a block or a loop, as TVM's pragmas do.  A note of the same key is replaced.
 
-        :raises ScheduleError: if there is no such block or loop, or the value is no text and no number.
+        :raises ScheduleError: if there is no such block or loop, or the value is neither a text nor a number.
         """
 
         def steps(s: Session) -> None:

@@ -56,7 +56,7 @@ def variable_meant(session: Session, noted: Mapping[str, Any]) -> Var:
             if not isinstance(loop, For):
                 raise Unrecordable(f"there is no loop at {tuple(path)}, where one over {name} should be")
             return loop.var
-    raise Unrecordable(f"{noted!r} is no variable")
+    raise Unrecordable(f"{noted!r} is not a variable")
 
 
 def expressions_noted(
@@ -99,7 +99,7 @@ def _positioned(session: Session, buffer: Buffer) -> int:
     for k, b in enumerate(recorded_buffers(session)):
         if b is buffer:
             return k
-    raise Unrecordable(f"{buffer.name} is no parameter and no allocated buffer")
+    raise Unrecordable(f"{buffer.name} is neither a parameter nor an allocated buffer")
 
 
 def _names(variables: Sequence[Var], taken: set[str]) -> dict[Var, Var]:
@@ -132,7 +132,7 @@ def expressions_meant(
     func = _parsed("\n".join(["@T.prim_func", f"def noted({', '.join(params)}):", *lines]))
     stmts: tuple[Stmt, ...] = func.body.stmts if isinstance(func.body, Seq) else (func.body,)
     if len(stmts) != len(texts["text"]):
-        raise Unrecordable(f"{texts['text']!r} are no expressions")
+        raise Unrecordable(f"{texts['text']!r} are not expressions")
     scalars = [p for p in func.params if func.buffer_of(p) is None]
     actual: dict[Var, Expr] = dict(zip(scalars, variables.values(), strict=True))
     placed = dict(zip(func.buffers, buffers.values(), strict=True))
@@ -143,7 +143,7 @@ def expressions_meant(
     found: list[Expr] = []
     for s in stmts:
         if not isinstance(s, Evaluate):
-            raise Unrecordable(f"{script(s)} is no expression")
+            raise Unrecordable(f"{script(s)} is not an expression")
         found.append(refresh_binders(substitute(rewrite(s.value, moved), actual))[0])  # the text may be read again
     return tuple(found)
 

@@ -277,7 +277,7 @@ def _value(session: Session, noted: Any) -> Any:
             return IndexMap(own, expressions_meant(session, texts, own), tuple(texts["separators"]))
         case {"function": dict(texts), **rest} if not rest:
             return _function(session, texts)
-    raise Unrecordable(f"{noted!r} is no argument")
+    raise Unrecordable(f"{noted!r} is not an argument")
 
 
 def _function(session: Session, texts: Mapping[str, Any]) -> Callable[..., Any]:

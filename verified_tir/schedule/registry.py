@@ -63,7 +63,7 @@ def schedule(
     """Decorator: the function below schedules ``program``.
 
     :param expect: ``"refused"`` if the schedule must be refused; it is then an error if it is not.
-    :raises TypeError: if ``program`` is no program, as in a decorator without arguments.
+    :raises TypeError: if ``program`` is not a program, as in a decorator without arguments.
     :raises ValueError: for another expectation.
     """
     if not isinstance(program, (PrimFunc, IRModule, str)):

@@ -50,7 +50,7 @@ _BUDGET: Final = 40_000  # of Z3, for each question; less than the validator tak
 """Stores and iterations of a concrete run: in search of a difference that nothing points at; and of one that terms
 point at."""
 NEGATIVE: Final = (-1, -7)
-"""What integers that are no extents are besides."""
+"""What integers that are not extents are besides."""
 
 _ELEMENTS: Final = 32
 """Elements to compare of programs that are too large to be executed as a whole."""

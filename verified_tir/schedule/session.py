@@ -297,7 +297,7 @@ def _range(loop: For) -> str:
 
 
 def _called(value: object) -> str:
-    """A value that is no handle, in a message."""
+    """A value that is not a handle, in a message."""
     return f"the buffer {value.name}" if isinstance(value, Buffer) else repr(value)
 
 

@@ -185,7 +185,7 @@ class Encoder:
         return Encoded(value, f.and_(defined, *[p.defined for p in parts]), True)
 
     def claim(self, expr: ir.Expr) -> Encoded:
-        """An assumed condition, in which ``x == undef`` is no comparison: it says that ``x`` may be evaluated."""
+        """An assumed condition, in which ``x == undef`` is not a comparison: it says that ``x`` may be evaluated."""
         match expr:
             case ir.Binary(op="eq", a=accessed, b=ir.Undef()) | ir.Binary(op="eq", a=ir.Undef(), b=accessed):
                 self.encode(accessed)

@@ -61,7 +61,7 @@ def nan_byte(dtype: DType) -> int:
 def _format(dtype: DType) -> struct.Struct:
     found = _FORMATS.get((dtype.code, dtype.bits))
     if found is None:
-        raise Unsupported(f"memory holds no {dtype}")
+        raise Unsupported(f"memory cannot contain a {dtype}")
     return struct.Struct(found)
 
 

@@ -177,7 +177,7 @@ def _check_variables(func: PrimFunc, computed: Sequence[ComputeOp]) -> None:
             exprs += [*op.reduce.values, *op.reduce.first(), *([] if op.reduce.where is None else [op.reduce.where])]
         for v in (v for e in exprs for v in free_vars(e) if v not in axes):
             if v not in known and v.dtype is not HANDLE:
-                raise TEError(f"{op.name} uses {v.name}, which is no axis of it and not known from the arguments")
+                raise TEError(f"{op.name} uses {v.name}, which is not an axis of it and not known from the arguments")
 
 
 __all__ = ["Argument", "block_names", "create_prim_func", "operations"]

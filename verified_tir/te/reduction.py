@@ -1,6 +1,6 @@
 """Reductions over axes: ``te.sum(A[i, k], axis=k)`` and reducers of one's own.
 
-A reduction is no expression: it stands alone at the top of a ``compute``, as in TVM.
+A reduction is not an expression: it stands alone at the top of a ``compute``, as in TVM.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _domains: WeakKeyDictionary[Var, tuple[Expr, Expr]] = WeakKeyDictionary()
 def reduce_axis(dom: Sequence[ExprLike], name: str = "rv") -> Var:
     """An axis to reduce over: the integers from ``dom[0]`` to below ``dom[1]``.
 
-    :raises TEError: if ``dom`` is no pair of integers.
+    :raises TEError: if ``dom`` is not a pair of integers.
     """
     if len(dom) != 2:
         raise TEError(f"reduce_axis({name!r}) takes the pair (first, end), not {len(dom)} numbers")
@@ -42,7 +42,7 @@ def domain(axis: Var) -> tuple[Expr, Expr]:
     """
     found = _domains.get(axis)
     if found is None:
-        raise TEError(f"{axis.name} is no reduction axis; te.reduce_axis((0, n)) makes one")
+        raise TEError(f"{axis.name} is not a reduction axis; te.reduce_axis((0, n)) makes one")
     return found
 
 

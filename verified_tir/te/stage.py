@@ -106,7 +106,7 @@ class Stage:
     def split(self, parent: Var, factor: int | None = None, nparts: int | None = None) -> tuple[Var, Var]:
         """Split an axis in two: the inner one of ``factor`` iterations, or the outer one of ``nparts``.
 
-        Where the extent is no multiple, the rest is guarded.
+        Where the extent is not a multiple, the rest is guarded.
 
         :raises TEError: unless exactly one positive number is given.
         """
@@ -240,7 +240,7 @@ class Stage:
             if not isinstance(a, Var) or a not in self.leaf_iter_vars:
                 name = a.name if isinstance(a, Var) else repr(a)
                 have = ", ".join(v.name for v in self.leaf_iter_vars) or "none"
-                raise TEError(f"{name} is no loop of {self.name}, or was split or fused already; its loops are {have}")
+                raise TEError(f"{name} is not a loop of {self.name}, or was split or fused; its loops are {have}")
 
     def _loops(self, name: str, arguments: Sequence[Any], old: Sequence[Var], made: Sequence[Var], text: str) -> None:
         self._check(old)

@@ -213,7 +213,7 @@ def tensor_of(buffer: Buffer) -> Tensor:
     """
     found = _owners.get(buffer.data)
     if found is None:
-        raise TEError(f"{buffer.name} is no tensor; a compute reads placeholders and results of other computes")
+        raise TEError(f"{buffer.name} is not a tensor; a compute reads placeholders and results of other computes")
     return found
 
 

@@ -76,7 +76,7 @@ def from_tree(literal: list[Any]) -> Any:
                 return variables[number]
             case [str(name), *parts] if isinstance(value, list):
                 if name not in _CLASSES:
-                    raise ValueError(f"{name} is no class of the IR")
+                    raise ValueError(f"{name} is not a class of the IR")
                 return _CLASSES[name](*map(go, parts))
             case tuple():
                 return tuple(map(go, value))

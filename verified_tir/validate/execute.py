@@ -196,7 +196,7 @@ class Executor:
     def _declare(self, buffer: Buffer, frame: Frame) -> None:
         whole = frame.blocks.get(buffer.data)
         if whole is None:
-            raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
+            raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is not a block here")
         shape, strides, offset = self._extents(buffer, frame, moving=True)
         frame.views[buffer] = View(buffer.name, buffer.dtype, whole.block, shape, strides, offset, whole.span)
 

@@ -81,7 +81,7 @@ def test_attributes_of_a_block_may_come_in_parts() -> None:
         ("T.match_buffer(A[0:4, 2:6], (4, 4), strides=(4, 1))", "cannot be shown to be the stride of the region"),
         ("T.match_buffer(A[0:4, 2:6], (4, 4), strides=(8, n))", "cannot be shown to be the stride of the region"),
         ("T.match_buffer(A[0:4, 2:6], (4, 4), strides=(8,))", "2 strides are needed"),
-        ("T.match_buffer(A[0:4, 2:6], (4, 4), strides=('s + 1', 't'))", "is no name"),
+        ("T.match_buffer(A[0:4, 2:6], (4, 4), strides=('s + 1', 't'))", "is not a name"),
         ("T.match_buffer(A[0:4, 2:6], (4, 4), elem_offset=0)", "cannot be shown to be the offset of the region"),
         ("T.match_buffer(A[0:4, 2:6], (4, 4), scope='shared')", "the region lies in the scope global"),
         ("T.match_buffer(A[0:4, 2:6], (4, 4), data=B.data)", "the region lies in the data of A"),
@@ -141,7 +141,7 @@ def test_a_symbol_may_be_named_above_its_region() -> None:
     block = read(in_block("s = T.int32()", *head))
     assert block.reads is not None
     assert block.reads[0].mins[1] == IntImm(block.reads[0].mins[1].dtype, 8)
-    # once it has a value, it is no symbol any more
+    # once it has a value, it is not a symbol any more
     again = "D = T.match_buffer(A[0:4, 0:4], (4, 4), strides=({}, 1))"
     read(in_block("s = T.int32()", *head, again.format("s")))
     assert "the stride" in refused(in_block("s = T.int32()", *head, again.format("s + 1"))).message

@@ -57,7 +57,7 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         (["C[0] = 1"], (3, 5), "unknown name C"),
         (["B[0] = nn"], (3, 12), "unknown name nn; did you mean n?"),
         (["A[0, 0] = T.exq(A[0, 0])"], (3, 15), "T.exq is unknown; did you mean T.exp?"),
-        (["B[0] = T.Buffer"], (3, 12), "T.Buffer is no value"),
+        (["B[0] = T.Buffer"], (3, 12), "T.Buffer is not a value"),
         (["B[0] = A.foo"], (3, 12), "the buffer A has no attribute foo"),
         (["B[0] = g(A)"], (3, 12), "only T.name(…), functions of the module and x.astype(…) can be called here"),
         # rank and indices
@@ -73,7 +73,7 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         (["B[0] = A[0, 0]"], (3, 5), "B[…] has type int32; a value of type float32 is stored"),
         (["B[0] = 1.5"], (3, 12), "the float 1.5 is used where a value of type int32 is needed"),
         (["B[0] = 5000000000"], (3, 12), "5000000000 does not fit int32"),
-        (["B[0] = True"], (3, 12), "True is no int32"),
+        (["B[0] = True"], (3, 12), "True is not a value of type int32"),
         (["B[0] = n + m"], (3, 12), "operands of add differ in type: int32 and int64"),
         (["B[0] = n * 0.5"], (3, 12), "the float 0.5 is used where a value of type int32 is needed"),
         (["A[0, 0] = T.exp(n)"], (3, 21), "T.exp takes float operands, not int32"),
@@ -120,7 +120,7 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         (["T.reads(A[0, 0])"], (3, 5), "T.reads belongs at the head of a block"),
         (["x: T.int32 = A[0, 0]"], (3, 18), "x has type int32, its value float32"),
         (["if p:", "    T.func_attr({})"], (4, 9), "T.func_attr stands at the head of a function"),
-        (["T.func_attr({'a': T.func})"], (3, 23), "T.func is no value"),
+        (["T.func_attr({'a': T.func})"], (3, 23), "T.func is not a value"),
         # buffers
         (["C = T.decl_buffer((4,), data=n)"], (3, 34), "data= takes the data of a buffer, such as A.data"),
         (["C = T.alloc_buffer((4, A[0, 0]))"], (3, 9), NOT_AN_EXTENT),
@@ -134,7 +134,7 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         (["C = T.alloc_buffer((4,), strides=(2,))", "D = C.partition(num_tiles=(2,))"], (4, 9), NO_TILES),
         (["C = T.alloc_buffer((4,), data=A.data)"], (3, 35), NO_DATA),
         # what has no meaning here
-        (["T.vscale()"], (3, 5), "T.vscale: scalable vectors have no meaning here"),
+        (["T.vscale()"], (3, 5), "T.vscale: scalable vectors are not supported"),
         (["B[0] = lambda x: x"], (3, 12), "Lambda has no meaning in an expression of TVMScript"),
         (["B[0] = n if n in m else 0"], (3, 17), "the comparison In has no meaning in TVMScript"),
     ],

@@ -17,7 +17,7 @@ def test_bind() -> None:
     f = program("B[0] = A[1] + 1\nB[1] = A[1]")
     a, x = buffer(f, "A"), Var.fresh("x")
     gives(f, Bind((), x, load(a, 1)), "x: T.let[T.int32] = A[1]\nB[0] = x + 1\nB[1] = x")
-    refused(program("A[0] = 1\nB[1] = A[1]"), Bind((), x, load(a, 1)), "buffer A is not alive here")
+    refused(program("A[0] = 1\nB[1] = A[1]"), Bind((), x, load(a, 1)), "buffer A is used outside of its lifetime")
 
 
 def test_bind_needs_the_value_to_stay_and_to_be_safe() -> None:

@@ -105,7 +105,7 @@ def test_another_shape_is_refused_though_only_the_same_elements_are_touched() ->
 
 def test_a_written_buffer_may_not_be_passed_twice() -> None:
     f = program("for i in range(4):\n    B[i] = B[i] * T.float32(2)", AB)
-    refused(f, call((), halves(), f, "B", "B"), "B and B, for X and Y of double, have nothing in common (Refuted)")
+    refused(f, call((), halves(), f, "B", "B"), "B and B, for X and Y of double, do not overlap (Refuted)")
 
 
 READS = """
@@ -133,7 +133,7 @@ def test_written_views_have_nothing_in_common_with_others() -> None:
         if fine:
             accepted(f, rule)
         else:
-            refused(f, rule, "u and v, for X and Y of double, have nothing in common (Refuted)")
+            refused(f, rule, "u and v, for X and Y of double, do not overlap (Refuted)")
 
 
 def test_a_written_view_reaches_each_element_once() -> None:
@@ -145,7 +145,7 @@ def test_a_written_view_reaches_each_element_once() -> None:
         if fine:
             accepted(f, rule)
         else:
-            refused(f, rule, "no two indices of v, passed for Y of double, mean one element (Refuted)")
+            refused(f, rule, "no two indices of v, passed for Y of double, address the same element (Refuted)")
 
 
 def test_a_block_with_views_of_several_types_is_not_written() -> None:
@@ -185,7 +185,7 @@ def test_all_of_an_argument_is_there() -> None:
         f = program(body, f'A: T.Buffer(({size},), "float32"), n: T.int32')
         rule = call((0,), again(), f, "v", n=variable(f, "n"))
         if size == 2:
-            refused(f, rule, "all of v, passed for X of first, may be touched (Refuted)")
+            refused(f, rule, "every element of v, passed for X of first, may be accessed (Refuted)")
         else:
             assert "v[3] = v[3]" in body_of(accepted(f, rule))
 
@@ -211,7 +211,10 @@ def test_inaccessible_padding_is_not_touched() -> None:
     f = program(f"T.assume(n <= 2)\nwith T.block('b'):\n    {labelled}", 'A: T.Buffer((2,), "float32"), n: T.int32')
     x, y = Var.fresh("x"), Var.fresh("y")
     layout = LayoutMap((x,), (x,), (y,), (y,), (const(4),), binary("ge", y, 2))
-    for value, words in ((None, "all of A, passed for X of first, may be touched"), (const(0.0, "float32"), "")):
+    for value, words in (
+        (None, "every element of A, passed for X of first, may be accessed"),
+        (const(0.0, "float32"), ""),
+    ):
         padded = apply(Relayout(buffer(f, "A"), layout, value), reflexive(f), PROVER)
         assert isinstance(padded, Refines), why(padded)
         after = padded.after
@@ -248,7 +251,7 @@ def test_symbols_are_extents_that_arrays_can_have() -> None:
             words = (
                 "v, passed for X of shaped: it is no larger than an array (Refuted)"
                 if extent == "i - 1"
-                else "may be touched (Refuted)"
+                else "may be accessed (Refuted)"
             )
             refused(f, rule, words)
     f = program(body.format(4, "i"), 'A: T.Buffer((4,), "float32")')
@@ -344,7 +347,7 @@ def test_a_block_seen_through_another_view_is_passed_whole() -> None:
     for more in ("elem_offset=4", "strides=[2]"):
         f = program(f"v = T.decl_buffer((4,), 'float32', data=A.data, {more})\n{inside}",
                     'A: T.Buffer((8,), "float32")')  # fmt: skip
-        refused(f, call((0,), proved, f, "v"), "X of viewed is known by its pointer, and v is no whole block")
+        refused(f, call((0,), proved, f, "v"), "X of viewed is known by its pointer, and v is not a whole block")
 
 
 def test_functions_that_may_not_end_are_refused() -> None:

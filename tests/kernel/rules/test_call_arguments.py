@@ -84,7 +84,9 @@ def test_strides_are_looked_at_within_the_shape() -> None:
     for stride, fine in ((4, True), (5, True), (3, False)):
         f = program(STRIDED.format(stride), 'A: T.Buffer((16,), "float32")')
         rule = call((0,), proved, f, "v")
-        accepted(f, rule) if fine else refused(f, rule, "no two indices of v, passed for X of f, mean one element")
+        accepted(f, rule) if fine else refused(
+            f, rule, "no two indices of v, passed for X of f, address the same element"
+        )
 
 
 def test_what_is_only_read_may_have_one_element_for_all() -> None:
@@ -130,7 +132,7 @@ def test_views_that_a_lemma_declared_count() -> None:
     proved = lemma(func, moves.partition((), const(2)), Declare((), view, True))
     f = program(f"w = T.decl_buffer((4,), 'float32', data=B.data, strides=[1])\n{LOOP.replace('B[', 'w[')}", AB)
     accepted(f, call((0,), halves(), f, "A", "w"))
-    refused(f, call((0,), proved, f, "A", "w"), "Y of double is known by its pointer, and w is no whole block")
+    refused(f, call((0,), proved, f, "A", "w"), "Y of double is known by its pointer, and w is not a whole block")
 
 
 @pytest.mark.parametrize("last", [False, True])

@@ -93,7 +93,7 @@ def test_whichever_of_two_buffers_is_written() -> None:
     body += "v = T.decl_buffer((4,), 'float32', data=A.data, elem_offset=2)\n"
     body += "for i in range(4):\n    v[i] = u[i] * T.float32(2)"
     f = program(body, 'A: T.Buffer((8,), "float32")')
-    refused(f, call((0, 0), halves(WRITTEN_FIRST), f, "v", "u"), "have nothing in common (Refuted)")
+    refused(f, call((0, 0), halves(WRITTEN_FIRST), f, "v", "u"), "do not overlap (Refuted)")
 
 
 VIEW = "w = T.decl_buffer((2, 2), 'float32', data=A.data)\nfor i in range(2):\n    w[i, i] = T.float32(0)"
@@ -103,17 +103,17 @@ VIEW = "w = T.decl_buffer((2, 2), 'float32', data=A.data)\nfor i in range(2):\n 
 def test_a_block_that_is_seen_otherwise_is_a_whole_one(declared: str) -> None:
     proved = lemma(parse_func(VIEWED), of_kind((0,), "unrolled"))
     f = program(VIEW, f'A: T.Buffer((4,), "float32", {declared})')
-    refused(f, call((), proved, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
+    refused(f, call((), proved, f, "A"), "X of viewed is known by its pointer, and A is not a whole block")
     own = lemma(parse_func(VIEWED.replace('"float32")):', f'"float32", {declared})):')), of_kind((0,), "unrolled"))
-    refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
+    refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is not a whole block")
     f = program(VIEW, 'A: T.Buffer((4,), "float32")')
-    refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is no whole block")
+    refused(f, call((), own, f, "A"), "X of viewed is known by its pointer, and A is not a whole block")
 
 
 def test_a_view_is_no_whole_block_though_it_has_its_form() -> None:
     proved = lemma(parse_func(VIEWED), of_kind((0,), "unrolled"))
     f = program("v = T.decl_buffer((4,), 'float32', data=A.data)\n" + VIEW, 'A: T.Buffer((8,), "float32")')
-    refused(f, call((0,), proved, f, "v"), "X of viewed is known by its pointer, and v is no whole block")
+    refused(f, call((0,), proved, f, "v"), "X of viewed is known by its pointer, and v is not a whole block")
 
 
 def test_a_bool_that_was_loaded_is_no_scalar() -> None:
@@ -167,7 +167,7 @@ def test_an_implementation_may_write_whatever_it_is_given() -> None:
     f = program(body.replace("Z", "X"), three)
     x, y, z = f.buffers
     rule = Implement((), described, opaque, Arguments((x, y, x)), ())
-    refused(f, rule, "X and X, for X and Z of f, have nothing in common (Refuted)")
+    refused(f, rule, "X and X, for X and Z of f, do not overlap (Refuted)")
 
 
 FILL = """
@@ -189,14 +189,14 @@ def test_elements_that_agree_in_one_index_only_are_two(strides: tuple[int, int],
     if fine:
         accepted(f, rule)
     else:
-        refused(f, rule, "no two indices of v, passed for X of fill, mean one element (Refuted)")
+        refused(f, rule, "no two indices of v, passed for X of fill, address the same element (Refuted)")
 
 
 def test_of_plain_buffers_it_is_not_asked_whether_two_indices_mean_one_element() -> None:
     """With symbolic extents that would be hard to prove."""
     f = program("for i in range(2):\n    A[i, i] = T.float32(0)", 'A: T.Buffer((2, 2), "float32")')
     (step,) = steps(f, call((), lemma(parse_func(FILL), of_kind((), "unrolled")), f, "A")).derivation
-    assert not [d for d in step.obligations if "mean one element" in d.obligation.claim]
+    assert not [d for d in step.obligations if "address the same element" in d.obligation.claim]
 
 
 def test_strides_matter_where_there_are_elements() -> None:

@@ -57,7 +57,7 @@ def test_an_opaque_implementation_is_an_axiom() -> None:
     )
     turned = parse_func(RAW.replace("X.data", "T.address_of(X[0])"))
     refused(f, implement(f, turned, "v", "B"), "v, passed for X of fast: its strides are the parameter's (Refuted)")
-    refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is no whole block")
+    refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is not a whole block")
     plain = parse_func(DOUBLE.replace("def double", "def other"))
     refused(f, implement(f, plain, "v", "B"), "other makes no opaque call: that it does what double does can be proved")
 
@@ -79,5 +79,5 @@ def test_a_pointer_may_have_another_name() -> None:
         Evaluate(LetExpr(p, x, called(p))),
         Evaluate(called(Select(binary("lt", const(0), const(1)), x, x))),
     ):
-        why = "X of fast is known by its pointer, and v is no whole block"
+        why = "X of fast is known by its pointer, and v is not a whole block"
         refused(f, implement(f, raw.with_body(body), "v", "B"), why)

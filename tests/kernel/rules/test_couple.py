@@ -41,7 +41,7 @@ def test_what_is_wrong_with_a_map() -> None:
     in_shape = "layout: every element of t lies within the new shape (Refuted)"
     refused(f, Couple((), replace(PAIRS, shape=(const(2), const(2)))), in_shape)
     refused(f, Couple((), reversed_(const(5))), in_shape)
-    apart = "layout: no two elements of t are mapped to one place (Refuted)"
+    apart = "layout: no two elements of t are mapped to the same place (Refuted)"
     refused(f, Couple((), replace(PAIRS, outputs=(x // 2, x % 1))), apart)
     refused(f, Couple((), replace(PAIRS, inverse=(y * 2,))), apart)
     accepted(f, Couple((), replace(PAIRS, padding=TRUE)))  # nobody asks what a local buffer holds elsewhere
@@ -75,7 +75,7 @@ def test_vector_accesses_move_lane_by_lane() -> None:
     refused(
         f,
         compact((), (x,), (x // 2,), (const(3),), lambda y: (y * 2,)),
-        "no two touched elements of t are mapped to one place",
+        "no two touched elements of t are mapped to the same place",
     )
 
 
@@ -119,7 +119,7 @@ def test_what_is_wrong_with_a_compaction() -> None:
     refused(f, compact((0,), (x,), (x - i * 2,), (const(1),), lambda y: (y + i * 2,)), fits)
     refused(f, compact((0,), (x,), (x - i,), (const(2),), lambda y: (y + i,)), fits)
     refused(f, compact((0,), (x,), (x % 2 - 1,), (const(2),), lambda y: (y + 1 + i * 2,)), fits)
-    apart = "layout: no two touched elements of t are mapped to one place (Refuted)"
+    apart = "layout: no two touched elements of t are mapped to the same place (Refuted)"
     refused(f, compact((0,), (x,), (x // 4,), (const(1),), lambda y: (y + i * 2,)), apart)
     refused(f, compact((0,), (x,), (x - i * 2,), (const(2),)), apart)  # the inverse must fit, too
     refused(f, compact((0,), (x,), (4 // (x - 1) * 0 + x % 2,), (const(2),)), "no division by zero (Refuted)")

@@ -21,7 +21,7 @@ TEXT = 't = T.alloc_buffer((6,), "int32")\nfor i in range(4):\n    t[i] = A[i]\n
 ABN = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32"), n: T.int32'
 PAIRS = LayoutMap((x,), (x // 2, x % 2), (y, z), (y * 2 + z,), (const(3), const(2)), FALSE)
 DOUBLED = LayoutMap((x,), (x * 2,), (y,), (y // 2,), (const(12),), binary("ne", y % 2, 0))
-EXACT = "layout: the padding of A is exactly where no element lives (Refuted)"
+EXACT = "layout: the padding of A is exactly where no element is mapped (Refuted)"
 
 
 def test_ranks_agree() -> None:

@@ -71,7 +71,7 @@ def test_a_buffer_is_used_by_loads_and_stores_only(rule: Rule) -> None:
     t = f.body.body.buffer  # type: ignore[attr-defined]
     again = f.with_body(put(f.body, (0, 0), DeclBuffer(t, f.body.body.body)))  # type: ignore[attr-defined]
     accepted(f, rule)
-    refused(again, rule, "no theorem is about the result: t is declared over t, which is no block here")
+    refused(again, rule, "there is no theorem about the result: t is declared over t, which is not a block here")
 
 
 def test_an_opaque_call_may_be_an_index_of_another_buffer() -> None:
@@ -242,7 +242,7 @@ def test_nothing_is_assumed_of_a_symbol_that_is_gone() -> None:
     moved = then(f, Relayout(f.buffers[0], SAME, None))
     gone = apply(Axiom(Assume(o >= 4)), moved, PROVER)
     assert not isinstance(gone, Refines)
-    assert why(gone) == "no theorem is about the result: variable o is not in scope here"
+    assert why(gone) == "there is no theorem about the result: variable o is not in scope here"
 
 
 # -- padding of earlier layouts ----------------------------------------------------------------------------------------

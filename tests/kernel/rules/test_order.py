@@ -143,7 +143,7 @@ def test_join() -> None:
     refused(program(bounded.format(3, "j"), ABN), moves.join((), 2), missed)
     refused(program(text.format(1, "j"), ABN), moves.join((), 1), "no overflow")
     refused(program(bounded.format(1, "j"), ABN), moves.join((), 2), missed)
-    refused(program(text.format(2, "0"), ABN), moves.join((), 1), "the statements that are to be one differ")
+    refused(program(text.format(2, "0"), ABN), moves.join((), 1), "the statements to be merged differ")
     licensed = text.replace("in range({}, n)", "in T.parallel({}, n)")
     refused(program(licensed.format(2, "j"), ABN), moves.join((), 1), "the two loops differ in type or kind")
     empty = text.replace("n >= 2", "n >= 1")

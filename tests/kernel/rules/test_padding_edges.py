@@ -52,7 +52,7 @@ def test_each_parameter_has_padding_of_its_own() -> None:
 
 
 def test_padding_of_another_parameter_may_be_anywhere() -> None:
-    """B[0, 0] is no padding of B, though C[0, 0] is padding of C that holds C[2, 2]."""
+    """B[0, 0] is not padding of B, though C[0, 0] is padding of C that holds C[2, 2]."""
     start = reflexive(program("pass", PAIR))
     start = then(start, tiled(start.after.buffers[0], None))
     c = start.after.buffers[1]

@@ -1,4 +1,4 @@
-"""The variables in which padding is stated are no variables of the program, though they may be the same ones.
+"""The variables in which padding is stated are not variables of the program, though they may be the same ones.
 
 At an arbitrary place of the padding its index variables stood for that place, and so they did where the program bound
 one of them: what a statement does if n > 5 was looked at with an index for n.  Then padding was declared to hold 7 in

@@ -53,7 +53,7 @@ def test_a_lane_is_defined_where_its_iteration_was() -> None:
 
 def test_steps_lead_to_programs_that_theorems_are_about() -> None:
     f = program('x: T.let[T.int32] = A[0]\nt = T.alloc_buffer((x,), "int32")\nB[0] = 1')
-    refused(f, Inline(()), "no theorem is about the result: an extent of t reads memory")
+    refused(f, Inline(()), "there is no theorem about the result: an extent of t reads memory")
 
 
 def test_an_assumption_may_compute() -> None:

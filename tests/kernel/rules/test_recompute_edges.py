@@ -33,7 +33,7 @@ def test_what_appears_is_in_scope() -> None:
     f = program("B[0] = 1\nA[0] = 1")
     q = Var.fresh("q")
     found = refused(f, recompute((1,), (0,), (NewLoop(Var.fresh("y"), const(0), q),), (), ()), "q is not in scope here")
-    assert found.reason == "no theorem is about the result: variable q is not in scope here"  # type: ignore[union-attr]
+    assert found.reason == "there is no theorem about the result: variable q is not in scope here"  # type: ignore[union-attr]
 
 
 def test_a_vector_bound_around_the_source() -> None:

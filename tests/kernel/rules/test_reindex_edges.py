@@ -93,7 +93,7 @@ def test_the_new_nest_has_variables_of_its_own(where: str) -> None:
     guards = (i >= 0,) if where == "guard" else ()
     values = (i if where == "value" else p, q)
     found = refused(f, moves.reindex((), 2, loops, guards, values, (i, j)), "")
-    assert found.reason == "no theorem is about the result: variable i is not in scope here"  # type: ignore[union-attr]
+    assert found.reason == "there is no theorem about the result: variable i is not in scope here"  # type: ignore[union-attr]
     assert "for p, q in T.grid(4, 4)" in body_of(
         accepted(f, moves.reindex((), 2, (new(p, 4), new(q, 4)), (), (p, q), (i, j)))
     )

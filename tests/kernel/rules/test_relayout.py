@@ -48,7 +48,7 @@ def test_relayout() -> None:
 def test_what_is_wrong_with_a_map() -> None:
     f = program(TEXT, FIVE)
     a = buffer(f, "A")
-    exact = "layout: the padding of A is exactly where no element lives (Refuted)"
+    exact = "layout: the padding of A is exactly where no element is mapped (Refuted)"
     refused(f, Relayout(a, replace(PADDED, padding=FALSE), const(0)), exact)
     refused(f, Relayout(a, replace(PADDED, outputs=(x // 2, const(0))), const(0)), "layout: no two elements of A")
     refused(f, Relayout(a, replace(PADDED, shape=(const(2), const(2))), const(0)), "layout: every element of A")

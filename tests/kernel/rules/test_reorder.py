@@ -72,7 +72,7 @@ def test_what_is_no_leaf_is_a_nest() -> None:
     refused(f, whole(loop(p, 2, hole(0)), links[0], leaves=(((0, 0), 1),)), AROUND)  # a store would be lost
     refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 0), 1))), AROUND)
     refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1), 2))), "there are no 1 statements after this one")
-    refused(f, whole(both, *links, leaves=(((0, 0), 2), ((0, 1), 1))), "a leaf lies in another one")
+    refused(f, whole(both, *links, leaves=(((0, 0), 2), ((0, 1), 1))), "a leaf is nested in another one")
     refused(f, whole(both, *links, leaves=(((0, 0), 1), ((0, 1, 0), 1))), "no statement at step 0")
     gives(
         f, whole(loop(p, 2, hole(0)), links[0], leaves=(((0, 0), 2),)), "for p in range(2):\n    A[p] = 1\n    B[p] = 2"
@@ -113,7 +113,7 @@ def test_an_effect_outside_of_all_leaves(text: str) -> None:
     refused(f, whole(If(variable(f, "n") > 0, hole(0)), link(0, 0), leaves=(((0, 1), 1),)), AROUND)
 
 
-@pytest.mark.parametrize(("number", "why"), [(0, NUMBERED), (1, "a leaf lies in another one"), (7, NUMBERED)])
+@pytest.mark.parametrize(("number", "why"), [(0, NUMBERED), (1, "a leaf is nested in another one"), (7, NUMBERED)])
 def test_a_statement_that_looks_like_a_hole(number: int, why: str) -> None:
     f = program(f"if n > 0:\n    T.evaluate({number})\n    A[0] = 1", ABN)
     one = link(0, 0)
@@ -137,8 +137,8 @@ def test_the_new_nest_has_holes_only() -> None:
         refused(f, whole(new, link(0, 0), leaves=leaf), AROUND)
     refused(f, whole(hole(1), link(0, 0), leaves=leaf), NUMBERED)
     refused(f, whole(Seq((hole(0), hole(0))), link(0, 0), leaves=leaf), NUMBERED)
-    refused(f, whole(Seq((hole(0), hole(1))), link(0, 0), leaves=leaf), "each hole runs something")
-    refused(f, whole(hole(0), link(0, 0), link(0, 1), leaves=leaf), "each hole runs something")
+    refused(f, whole(Seq((hole(0), hole(1))), link(0, 0), leaves=leaf), "each hole must run a leaf")
+    refused(f, whole(hole(0), link(0, 0), link(0, 1), leaves=leaf), "each hole must run a leaf")
     refused(f, whole(hole(0), link(1, 0), leaves=leaf), "only leaves are run")
     refused(f, whole(SKIP, path=(), leaves=()), AROUND)
 
@@ -277,7 +277,7 @@ def test_statements_that_become_one_are_the_same() -> None:
     one = whole(hole(0), link(0, 0), link(1, 0), leaves=(((0,), 1), ((1,), 1)))
     gives(f, one, "for k in range(2):\n    A[k] = 1")
     other = program(body_of(f).replace("A[k] = 1", "A[k] = 2", 1), ABN)
-    refused(other, one, "the statements that are to be one differ")
+    refused(other, one, "the statements to be merged differ")
 
 
 def test_a_statement_that_becomes_another_one_binds_no_new_variable() -> None:

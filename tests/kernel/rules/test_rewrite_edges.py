@@ -87,12 +87,12 @@ def test_arguments_of_pure_calls_only() -> None:
 def test_what_cannot_take_the_place() -> None:
     f = program("B[0] = 1", ABN)
     elsewhere = Buffer.declare("C", (4,), "int32")
-    refused(f, rewritten((), (0,), load(elsewhere, 0)), "buffer C is not alive here")
+    refused(f, rewritten((), (0,), load(elsewhere, 0)), "buffer C is used outside of its lifetime")
     refused(f, rewritten((), (), const(1)), "the place names no expression")
     one = FloatImm(load(buffer(f, "A"), 0).dtype.parse("float32"), 1.0)
     refused(f, rewritten((), (0,), one), "the old expression has type int32, the new one float32")
     f = program('T.assume(A[0] == T.undef("int32"))\nB[0] = 1')
-    refused(f, rewritten((0,), (0,), TRUE), "`x == undef` is no comparison that could be replaced")
+    refused(f, rewritten((0,), (0,), TRUE), "`x == undef` is not a comparison that could be replaced")
 
 
 # -- a statement that makes an opaque call -----------------------------------------------------------------------------
@@ -159,6 +159,6 @@ def test_a_store_goes_where_it_went() -> None:
     n, a, b = variable(f, "n"), buffer(f, "A"), buffer(f, "B")
     accepted(f, Rewrite((), (Edit((0,), (), load(b, n)),)))
     refused(f, Rewrite((), (Edit((0,), (), load(b, n + 1)),)), "(Refuted)")
-    refused(f, Rewrite((), (Edit((0,), (), load(a, n)),)), "A is no view of the block of B")
+    refused(f, Rewrite((), (Edit((0,), (), load(a, n)),)), "A is not a view of the block of B")
     refused(f, Rewrite((), (Edit((0,), (), n),)), "no store that could go")
     refused(f, Rewrite((), (Edit((), (), n),)), "no store that could go")

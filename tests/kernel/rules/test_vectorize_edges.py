@@ -74,4 +74,4 @@ def test_what_appears_is_in_scope_and_binds_its_own_variables() -> None:
     one, other = (LetExpr(v, n, Broadcast(Binary(op, v, v), 4)) for op in ("max", "min"))
     accepted(f, Vectorize((0,), (RAMP,), one), Vectorize((1,), (RAMP,), other))
     found = refused(f, Vectorize((0,), (RAMP,), Broadcast(n + i - i, 4)), "")
-    assert found.reason == "no theorem is about the result: variable i is not in scope here"  # type: ignore[union-attr]
+    assert found.reason == "there is no theorem about the result: variable i is not in scope here"  # type: ignore[union-attr]

@@ -127,7 +127,7 @@ def test_views_that_nobody_uses() -> None:
     refused(f, Drop(()), "no buffer is declared here")
     assert accepted(declared, Declare((0,), a, True), Drop((0,))) is declared  # said twice, it means the same
     refused(f, Declare((0, 0), Buffer.declare("v", (4,), data=buffer(f, "A").data, elem_offset=4 // i), True), "zero")
-    refused(f, Declare((), Buffer.declare("v", (4,)), True), "is declared over v, which is no block here")
+    refused(f, Declare((), Buffer.declare("v", (4,)), True), "is declared over v, which is not a block here")
 
 
 LOCAL = 't = T.alloc_buffer((4, 8), "float32")\nfor i, j in T.grid(4, 8):\n    t[i, j] = 1.0\nB[0, 0] = t[3, 7]'

@@ -165,7 +165,7 @@ class BindingParser(AnnotationParser):
             self.bind(target, name, found)
             return []
         if not isinstance(found, (Expr, int, float, PlainUndef)):
-            raise self.error(node, "this is no value that a variable can have")
+            raise self.error(node, "this is not a value that a variable can have")
         value = self.typed(node, found, like)
         kind = want or (value.type if isinstance(value, Var) else value.dtype)
         var = Var.fresh(name, kind)

@@ -64,7 +64,7 @@ class BufferParser(ExprParser):
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise self.error(node, f"{text!r} is no expression") from None
+            raise self.error(node, f"{text!r} is not an expression") from None
         for inner in ast.walk(tree):
             # a position inside the quotes is shown as that of the string
             for name in ("lineno", "col_offset"):

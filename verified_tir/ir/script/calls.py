@@ -88,7 +88,7 @@ CONTROL_CALLS = frozenset(
 """Calls that leave a loop or the function; a program here always runs its statements in order."""
 
 NO_MEANING = {
-    "vscale": "scalable vectors have no meaning here",
+    "vscale": "scalable vectors are not supported",
     "Reduce": "reductions as expressions have no meaning here; write the loop",
     "comm_reducer": "reductions as expressions have no meaning here; write the loop",
 }
@@ -100,7 +100,7 @@ STATEMENTS = frozenset(
     {"evaluate", "Evaluate", "assume", "attr", "launch_thread", "buffer_store", "BufferStore", "Assert", "func_attr",
      "serial", "parallel", "vectorized", "unroll", "thread_binding", "grid", "sblock", "block"}
 )  # fmt: skip
-"""Calls that are statements; one that is no statement would be printed as one."""
+"""Calls that are statements; one that is not a statement would be printed as one."""
 
 DECLARATIONS = frozenset(
     {"match_buffer", "decl_buffer", "buffer_decl", "Buffer", "alloc_buffer", "sblock_alloc_buffer", "alloc_local",

@@ -17,7 +17,7 @@ def dtype_named(text: str) -> DType:
     :raises IRError: if no such type exists here; scalable vectors are named as what they are.
     """
     if "vscale" in text:
-        raise IRError(f"{text}: scalable vectors have no meaning here")
+        raise IRError(f"{text}: scalable vectors are not supported")
     return DType.parse(_UINT1.sub("bool", text).replace("boolean", "bool"))
 
 

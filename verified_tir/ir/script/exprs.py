@@ -213,7 +213,7 @@ class ExprParser(Reader):
     # -- attributes and calls -------------------------------------------------------------------------------------
 
     def t_name(self, node: ast.expr) -> str | None:
-        """``"axis.remap"`` for ``T.axis.remap``; ``None`` if the node is no name below ``T``."""
+        """``"axis.remap"`` for ``T.axis.remap``; ``None`` if the node is not a name below ``T``."""
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self.aliases:
                 return attr
@@ -227,7 +227,7 @@ class ExprParser(Reader):
         if name is not None:
             if is_dtype_name(name):
                 return dtype_named(name)
-            raise self.error(node, f"T.{name} is no value")
+            raise self.error(node, f"T.{name} is not a value")
         base = self.value(node.value)
         if isinstance(base, Selection):
             base = self.load(node.value, base)
@@ -281,7 +281,7 @@ class ExprParser(Reader):
         """An expression that names a buffer."""
         found = self.value(node)
         if not isinstance(found, Buffer):
-            raise self.error(node, f"{kind_of(found)} is no buffer")
+            raise self.error(node, f"{kind_of(found)} is not a buffer")
         return found
 
     def selection(self, buffer: Buffer, indices: ast.expr) -> Selection:

@@ -217,7 +217,7 @@ class FuncParser(LoopParser):
         self, target: Located, name: str, call: ast.Call, args: dict[str, ast.expr], handle: Var
     ) -> list[Wrapper]:
         if handle.dtype is not HANDLE:
-            raise self.error(call, f"{handle.name} is no handle")
+            raise self.error(call, f"{handle.name} is not a handle")
         if handle in self.buffer_map:
             raise self.error(call, f"{handle.name} has its buffer already")
         buffer = self.make(call, name, self._own_data(args, self.layout(args, call)))

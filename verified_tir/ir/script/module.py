@@ -185,7 +185,7 @@ class _Contents:
         return IRModule(tuple(parsed))
 
     def _return_type(self, node: ast.FunctionDef) -> DType:
-        """The declared type of the result; what is no dtype is reported when the function itself is read."""
+        """The declared type of the result; what is not a dtype is reported when the function itself is read."""
         match node.returns:
             case ast.Attribute(value=ast.Name(id=base), attr=name) if base in self.aliases and is_dtype_name(name):
                 try:

@@ -167,7 +167,7 @@ class RegionParser(BufferParser):
             # TVM makes a new variable of the string; the name, if it is in scope, keeps its meaning
             if not self.scope.has(node.value):
                 if not node.value.isidentifier():
-                    raise self.error(node, f"{node.value!r} is no name")
+                    raise self.error(node, f"{node.value!r} is not a name")
                 self.scope.bind(node.value, actual)
             return actual
         said = self.expr(node, actual.dtype)

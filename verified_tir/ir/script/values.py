@@ -76,12 +76,12 @@ def typed(value: Expr | Plain, want: DType | None) -> Expr:
     if want is None:
         return as_expr(value)
     if isinstance(value, bool) is not want.is_bool:
-        raise IRError(f"{value} is no {want}")
+        raise IRError(f"{value} is not a value of type {want}")
     if isinstance(value, float) and not want.is_float:
         raise IRError(f"the float {value} is used where a value of type {want} is needed")
     if want.is_float or want.is_int or want.is_bool:
         return const(value, want)
-    raise IRError(f"{value} is no {want}")
+    raise IRError(f"{value} is not a value of type {want}")
 
 
 def unified(a: Expr | Plain, b: Expr | Plain, want: DType | None) -> tuple[Expr, Expr]:

@@ -44,7 +44,7 @@ class Bind:
     def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
         target = ir.at(before.body, self.path)
         if ir.nodes_of(self.value, ir.Undef):
-            raise Misfit("undef takes no name: each evaluation is a fresh one, and assumptions ask for it")
+            raise Misfit("undef cannot be bound to a name: each evaluation gives a fresh value")
         body = ir.rewrite(target, lambda n: self.var if n is self.value else None) if self.replace else target
         let = ir.LetStmt(self.var, self.value, body)
         _check_same_throughout(let)

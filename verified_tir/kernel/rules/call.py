@@ -112,7 +112,7 @@ def _called(
     for (func, *_), arguments in calls:
         arguments.check(func)
         if (ill_formed := ir.problem(func)) is not None:  # a view that it does not declare might be one of the caller's
-            raise Misfit(f"{func.name} is no program: {ill_formed}")
+            raise Misfit(f"{func.name} is not a program: {ill_formed}")
     (described, *others), passed = calls[0]
     for g in (described, *others):
         if may_not_pass(g.body):
@@ -147,21 +147,21 @@ def _fits(
         if written and len({view.dtype for view in views}) > 1:  # a NaN that is stored has no bits at another type
             raise Misfit(f"the block of {a.name} has views of several types")
         if _address_taken(programs, p) and not (_whole(p) and _whole(a) and a in views[:1]):
-            raise Misfit(f"{p.name} of {func.name} is known by its pointer, and {a.name} is no whole block")
+            raise Misfit(f"{p.name} of {func.name} is known by its pointer, and {a.name} is not a whole block")
         passed = f"{a.name}, passed for {p.name} of {func.name}"
         for claim, goal in _same_layout(context, there, p, a, opaque_calls(func.body)):
             yield Question("call", f"{passed}: {claim}", context, (), goal, path)
         x, inside = _any_element(context, a)
         reach = context.accessible(a, x)
-        yield Question("call", f"all of {passed}, may be touched", context, (inside,), reach, path)
+        yield Question("call", f"every element of {passed}, may be accessed", context, (inside,), reach, path)
     for (p, a, one), (q, b, other) in combinations_with_replacement(pairs, 2):
         if a.data is b.data and (one or other) and (p is not q or a.strides):
             (x, inside), (y, also) = _any_element(context, a), _any_element(context, b)
             apart = f.ne(flat_address(a, x, encoder), flat_address(b, y, encoder))
-            claim = f"{a.name} and {b.name}, for {p.name} and {q.name} of {func.name}, have nothing in common"
+            claim = f"{a.name} and {b.name}, for {p.name} and {q.name} of {func.name}, do not overlap"
             if p is q:
                 apart = f.or_(apart, f.and_(*[f.eq(i, j) for i, j in zip(x, y, strict=True)]))
-                claim = f"no two indices of {a.name}, passed for {p.name} of {func.name}, mean one element"
+                claim = f"no two indices of {a.name}, passed for {p.name} of {func.name}, address the same element"
             yield Question("call", claim, context, (inside, also), apart, path)
 
 

@@ -92,7 +92,7 @@ class LayoutMap:
         return ir.rewrite(node, visit)
 
     def apply(self, indices: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
-        """φ of an index tuple, lane by lane: the last output, in which whatever is no vector is repeated.
+        """φ of an index tuple, lane by lane: the last output, in which whatever is not a vector is broadcast.
 
         :raises IRError: if lanes would run over no index or over another one, or φ does more than arithmetic.
         """
@@ -127,7 +127,7 @@ class LayoutMap:
         return values(context.bound(self.inverse_inputs, ys), self.inverse)
 
     def padded(self, context: Context, ys: Sequence[Term]) -> Term:
-        """That no element lives at y."""
+        """That no element is mapped to y."""
         return context.bound(self.inverse_inputs, ys).encoder().value(self.padding)
 
     def coupled(
@@ -140,7 +140,7 @@ class LayoutMap:
         ys = self.image(context, xs)
         claim = f"every {kind} of {old.name} lies within the new shape"
         yield Question("layout", claim, context, given, in_box(context, ys, self.shape), path)
-        claim = f"no two {kind}s of {old.name} are mapped to one place"
+        claim = f"no two {kind}s of {old.name} are mapped to the same place"
         yield Question("layout", claim, context, given, equal(self.origin(context, ys), xs), path)
 
     def whole(self, context: Context, old: ir.Buffer, path: ir.Path) -> Iterator[Question]:
@@ -153,7 +153,7 @@ class LayoutMap:
         ys, here = anywhere(context, self.inverse_inputs, self.shape)
         xs = self.origin(here, ys)
         hit = f.and_(in_box(here, xs, old.shape), equal(self.image(here, xs), ys))
-        claim = f"the padding of {old.name} is exactly where no element lives"
+        claim = f"the padding of {old.name} is exactly where no element is mapped"
         return Question("layout", claim, here, (), f.eq(self.padded(here, ys), f.not_(hit)), path)
 
 

@@ -56,7 +56,7 @@ class PadValue:
         buffer, k = self.buffer, self.position
         declared = [p for p in entry.paddings if p.buffer is buffer]
         if not 0 <= k < len(declared):
-            raise Misfit(f"{buffer.name} is no parameter with that padding")
+            raise Misfit(f"{buffer.name} is not a parameter with that padding")
         was = declared[k].value
         if not (was is None or isinstance(was, ir.Undef)):
             raise Misfit(f"that padding of {buffer.name} holds a value already")
@@ -81,7 +81,7 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
     here.passed(here.encoder().encode(p.predicate))
     run = instance(here, ir.Evaluate(value))
     yield from safe_questions(run.context, (s for _, s in run.safety), (), ())
-    for load in run.accesses:  # what the value reads is no padding whose value is read from memory in turn
+    for load in run.accesses:  # what the value reads is not padding whose value is read from memory in turn
         for q in here.entry.paddings:
             if q.buffer is load.buffer and q.value is not None and ir.nodes_of(q.value, ir.Load):
                 inside = here.bound(q.indices, load.indices).encoder().value(q.predicate)

@@ -92,12 +92,12 @@ def reduction_at(before: ir.PrimFunc, path: ir.Path, entry: Entry) -> Reduction:
     inner: ir.Path = ()
     while not isinstance(store, ir.Store):
         if not isinstance(store, (ir.For, ir.If, ir.LetStmt, ir.Block)) or len(ir.sub_statements(store)) != 1:
-            raise Misfit("no nest of loops around one store")
+            raise Misfit("not a nest of loops around one store")
         store, inner = inside.enter(store, 0), (*inner, 0)
     old = store.buffer
     split = term_of(store)
     if split is None:
-        raise Misfit(f"the store to {old.name} is no update B[x] = B[x] + e")
+        raise Misfit(f"the store to {old.name} is not an update B[x] = B[x] + e")
     op, term = split
     if store.value.dtype is not old.dtype or old.dtype.lanes != 1:
         raise Misfit(f"{old.name} is not updated one element at a time")

@@ -2,11 +2,12 @@
 
     f(A): S[A[x]]        ⟶        f(A′): S[A′[φ(x)]]          ρ gains (φ, padding)
 
-Theorem.  φ is injective on the box of A, stays within that of A′, and ``padding`` holds exactly where no element lives.
-If at entry A′[φ(x)] is A[x] for all x, that stays so: a store to x changes φ(x) and no other φ(x′).  The program never
-touches padding.  So padding that held a *value* at entry, as the relation assumes, holds it at exit, as the relation
-owes; where it is *undef* nothing is known and nothing is owed; where it is *None* touching it has no meaning.  A value
-that is itself read from a buffer that the program writes need not be the same at exit; then that is owed (``padding``).
+Theorem.  φ is injective on the box of A, stays within that of A′, and ``padding`` holds exactly where no element is
+mapped. If at entry A′[φ(x)] is A[x] for all x, that stays so: a store to x changes φ(x) and no other φ(x′).  The
+program never touches padding.  So padding that held a *value* at entry, as the relation assumes, holds it at exit, as
+the relation owes; where it is *undef* nothing is known and nothing is owed; where it is *None* touching it has no
+meaning.  A value that is itself read from a buffer that the program writes need not be the same at exit; then that is
+owed (``padding``).
 
 Padding declared earlier moves along: where A′'s element stands for an x in it, it keeps that declaration.
 

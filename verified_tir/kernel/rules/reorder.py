@@ -113,7 +113,7 @@ class Reorder:
         bodies = [together(whole, place, count) for place, count in self.leaves]
         work = _Work(self, self._cut(whole), Skeleton(self.new), bodies, context_at(before, self.path, entry))
         if len(work.old.places) != len(bodies) or filled(work.old.stmt, bodies) is not whole:
-            raise Misfit("a leaf lies in another one, or a sequence directly in a sequence")
+            raise Misfit("a leaf is nested in another one, or a sequence directly in a sequence")
         work.check()
         after = replaced(before.body, self.path, self.count, filled(self.new, work.texts()))
         if not self.any_order:
@@ -169,7 +169,7 @@ class _Work:
         """
         links = self.rule.links
         if {k.hole for k in links} != {*self.new.places} or not {k.leaf for k in links} <= {*self.old.places}:
-            raise Misfit("each hole runs something, and only leaves are run")
+            raise Misfit("each hole must run a leaf, and nothing else")
         for link in links:
             check_values(self.old.loops(link.leaf), link.old_of_new)
             check_values(self.new.loops(link.hole), link.new_of_old)
@@ -191,7 +191,7 @@ class _Work:
             text = self._text(link, ir.refresh_binders(body)[0] if another else body)
             copied.add(link.leaf)
             if not ir.structural_equal(found.setdefault(link.hole, text), text):
-                raise Misfit("the statements that are to be one differ")
+                raise Misfit("the statements to be merged differ")
         return [found[k] for k in range(len(found))]
 
     def _text(self, link: Link, body: ir.Stmt) -> ir.Stmt:

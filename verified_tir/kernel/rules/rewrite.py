@@ -146,7 +146,7 @@ class _Place:
         if old.dtype is not new.dtype:
             raise Misfit(f"the old expression has type {old.dtype}, the new one {new.dtype}")
         if isinstance(self.stmt, ir.Assume) and any(isinstance(n, ir.Undef) for n in ir.walk(old)):
-            raise Misfit("in an assumption, `x == undef` is no comparison that could be replaced")
+            raise Misfit("in an assumption, `x == undef` is not a comparison that could be replaced")
         to = new.value if isinstance(new, ir.Cast) else new  # a bool, of its byte; a cast to its own type is none
         if (
             isinstance(old, ir.Load)
@@ -179,7 +179,7 @@ class _Place:
         target, value = ir.Load(old.buffer, old.indices, old.predicate), new.value
         to = ir.Load(to.buffer, to.indices, old.predicate)
         if not _same_block(target, to):
-            raise Misfit(f"{to.buffer.name} is no view of the block of {old.buffer.name} that holds {old.buffer.dtype}")
+            raise Misfit(f"{to.buffer.name} is not a view of the block of {old.buffer.name} at type {old.buffer.dtype}")
         if old.buffer.dtype.is_bool and not to.buffer.dtype.is_bool:
             value = ir.Cast(ir.INT8.with_lanes(value.dtype.lanes), value)
         moved = ir.Store(to.buffer, value, ir.refresh_binders(to)[0].indices, new.predicate)

@@ -19,8 +19,8 @@ in S only after the last such read of x.  Any of the reads may go to T, and the 
 Where S writes all that it reads of R, and all of R, what is copied in is dead: ``erase`` removes that.
 
 Both copies must be safe: in bounds, and outside of padding that may not be touched.  A copy of bits that two types see
-is no copy (a NaN has none), and where strides let two indices meet one element has two places: then nothing is copied
-out.  Whether the copies race in a loop marked parallel is another judgement (``race_free``).
+is not a copy (a NaN has none), and where strides let two indices meet one element has two places: then nothing is
+copied out.  Whether the copies race in a loop marked parallel is another judgement (``race_free``).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Stage:
         if self.buffer.strides:
             raise Misfit(f"{name} has strides, with which two indices may mean one element")
         if context.several_types(data):
-            raise Misfit(f"the block of {name} has views of several types; a copy at one of them is none at the others")
+            raise Misfit(f"the block of {name} has views of several types; a copy at one is not a copy at the others")
 
     def _nest(self, copy: ir.Stmt) -> ir.Stmt:
         """The loops over the box of T, and in them the condition, around a copy."""

@@ -108,7 +108,7 @@ def write_padding(session: Session, name: str | Buffer, value: Any = None) -> No
     ``T.undef()``."""
     buffer, path = find_buffer(session, name)
     if path is not None or not _is_written(session, buffer):
-        raise fail(f"{buffer.name} is no parameter that the program writes", path or ())
+        raise fail(f"{buffer.name} is not a parameter that the program writes", path or ())
     known = [of_padding(p, True) for p in session.theorem.paddings if p.buffer is buffer and p.value is not None]
     known = [c for c in known if c.predicate is not FALSE]
     if not known:
@@ -163,9 +163,11 @@ def for_all(
 ) -> None:  # fmt: skip
     """Assume a condition for all indices of a buffer."""
     if at_end and (find_buffer(session, buffer)[1] is not None or not _is_written(session, buffer)):
-        raise fail(f"{buffer.name} is no parameter that the program writes: nothing stands behind the last store to it")
+        raise fail(
+            f"{buffer.name} is not a parameter that the program writes: nothing stands behind the last store to it"
+        )
     if axiom and find_buffer(session, buffer)[1] is not None:
-        raise fail(f"{buffer.name} is no parameter; what is in a local buffer is proved (axiom=False)")
+        raise fail(f"{buffer.name} is not a parameter; what is in a local buffer is proved (axiom=False)")
     extents = buffer.shape
     if axiom:
         own, condition, extents = _in_first_layout(session, buffer, own, condition, said)
@@ -209,7 +211,7 @@ def _possible(session: Session) -> None:
             facts = session.prover.known(context, given).look_up(given)
             if session.solver.contradictory((*given, *facts)):
                 raise fail(
-                    f"with this, what is assumed of the arguments contradicts itself: {_text_of(s)} is true of no "
+                    f"with this, the assumptions contradict each other: {_text_of(s)} is true of no "
                     "input on which it is evaluated"
                 )
 

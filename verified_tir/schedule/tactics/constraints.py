@@ -191,7 +191,7 @@ def _stored(session: Session, buffer: Buffer, path: Path) -> Iterator[BufferCons
 
 
 def _values(session: Session, value: Expr, into: Buffer) -> Iterator[tuple[Expr, list[Expr]]]:
-    """What is stored, as values that are no loads, each with the conditions under which it is that: a copy of a buffer
+    """What is stored, as values that are not loads, each with the conditions under which it is that: a copy of a buffer
     has its constraints."""
     if not _reads(value):
         yield value, []

@@ -201,7 +201,7 @@ def layout_map(mapping: IndexMap, buffer: Buffer, wanted: Sequence[Expr | int] |
     """The map with its witnesses; one that is not injective keeps a wrong one, which the kernel refutes.
 
     :param wanted: the new extents, if not the least that hold every element.
-    :raises IndexMapError: if an extent is no index, or too small.
+    :raises IndexMapError: if an extent is not an index, or too small.
     """
     box = mapping.on(buffer.shape)
     shape = box.padded if wanted is None else _roomy(box.padded, wanted)

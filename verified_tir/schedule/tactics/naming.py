@@ -116,7 +116,7 @@ def _expression(session: Session, path: Path, text: str) -> Expr:
     """
     wanted = _read(text)
     if wanted is None:
-        raise fail(f"{text!r} is no expression that can be read", path)
+        raise fail(f"{text!r} is not an expression that can be read", path)
     found: dict[Expr, None] = {}
     others: dict[str, None] = {}
     for where, stmt in places(session.stmt(path), lambda s: True):

@@ -23,7 +23,7 @@ def outline(session: Session, place: Handle, name: str) -> str:
     """
     path = place_of(session, place)
     if not name.isidentifier():
-        raise fail(f"{name!r} is no name of a function", path)
+        raise fail(f"{name!r} is not a name of a function", path)
     if name == session.func.name or session.has_block(name):
         raise fail(f"there is a block or function called {name!r} already; give another name", path)
     count = 1
@@ -46,7 +46,7 @@ def inline(session: Session, name: str) -> None:
     """A function's body is a part of the program again."""
     path, block = session.block(name)
     if called_function(block) is None:
-        raise fail(f"block {name} is no function's body", path)
+        raise fail(f"block {name} is not a function's body", path)
     session.apply(unwrapped(path))
 
 

@@ -98,19 +98,20 @@ def _einsum(session: Session, block: str) -> Einsum:
     store = body.stmts[-1] if isinstance(body, Seq) and len(body.stmts) == 2 and isinstance(first, If) else body
     loops = tuple(_around(session, place))
     if not isinstance(store, Store):
-        raise fail(f"block {block} is no sum of products: it holds something other than one update", place)
+        raise fail(f"block {block} is not a sum of products: it holds something other than one update", place)
     split = term_of(store)
     factors = None if split is None or split[0] != "add" else _factors(split[1])
     if factors is None:
-        raise fail(f"block {block} is no sum of products: {store.buffer.name} is updated otherwise", place)
+        raise fail(f"block {block} is not a sum of products: {store.buffer.name} is updated otherwise", place)
     if any(load.buffer.data is store.buffer.data for load in factors):
-        raise fail(f"block {block} is no sum of products: a factor is read from {store.buffer.name} itself", place)
+        raise fail(f"block {block} is not a sum of products: a factor is read from {store.buffer.name} itself", place)
     accesses: tuple[Load | Store, ...] = (store, *factors)
     for access in accesses:
         name, indices = access.buffer.name, access.indices
         if not all(isinstance(e, IntImm) or e in {s.var for s in loops} for e in indices):
             raise fail(
-                f"an index of {name} is neither a loop's variable nor a constant, so block {block} is no einsum", place
+                f"an index of {name} is neither a loop's variable nor a constant, so block {block} is not an einsum",
+                place,
             )
     missing = [s for s in loops if not any(s.var in a.indices for a in accesses)]
     if missing:

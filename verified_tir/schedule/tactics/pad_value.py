@@ -46,7 +46,7 @@ def element_value(value: Any, buffer: Buffer, what: str) -> Expr:
             return value
     try:
         if not isinstance(value, (int, float, np.number, np.bool_)):
-            raise TypeError("it is no number, no expression, not T.undef() and not None")
+            raise TypeError("it is neither a number, an expression, T.undef() nor None")
         plain = value.item() if isinstance(value, (np.number, np.bool_)) else value
         made = const(plain, dtype)
     except (IRError, TypeError, ValueError, OverflowError) as problem:
@@ -162,7 +162,7 @@ def _counterexample(box: Box, given: tuple[Expr, ...], claim: Expr) -> dict[Var,
 def pad_value(given: Any, layout: LayoutMap, buffer: Buffer, new: Buffer, path: Path) -> Expr | None:
     """The padding's value over the new indices, which may read ``new``; ``None`` where it may not be touched.
 
-    :raises TacticFailed: if what was given is no value for it.
+    :raises TacticFailed: if what was given is not a value for it.
     """
     try:
         value = called(given, buffer, layout, new) if callable(given) and not isinstance(given, Expr) else given

@@ -97,7 +97,7 @@ def _nest(session: Session, handle: Handle) -> Nest:
     assert isinstance(store, Store)
     if any(loop.var in free_vars(e) for e in store.indices if is_index(e)):
         raise fail(
-            f"the loop over {loop.var.name} runs over elements of {store.buffer.name}; it is no loop of the reduction",
+            f"the loop over {loop.var.name} runs over elements of {store.buffer.name}, not over the reduction",
             path,
         )
     return Nest(top, store, loop, block.name if block is not None else store.buffer.name)

@@ -148,7 +148,8 @@ def _chosen(e: Expr, simplifier: Simplifier) -> Expr | None:
 
 
 def _mentions_undef(e: Expr) -> bool:
-    """Whether ``T.undef()`` stands below: in an assumption ``x == undef`` is no comparison; only its parts change."""
+    """Whether ``T.undef()`` stands below: in an assumption ``x == undef`` is not a comparison; only its parts
+    change."""
     return any(isinstance(n, Undef) for n in walk(e))
 
 

@@ -306,9 +306,11 @@ def lane_of(e: Expr, lane: Expr) -> Expr:
         case Call(type=t, op=op, args=args):
             return Call(t.scalar, op, tuple(lane_of(a, lane) for a in args))
         case Load(buffer=b, predicate=mask) if b.dtype.lanes > 1 or mask is not None:
-            raise fail(f"a lane of a load from {b.name}, which is masked or has vectors as elements, is no expression")
+            raise fail(
+                f"a lane of a load from {b.name}, which is masked or has vectors as elements, is not an expression"
+            )
         case Var() | Shuffle() | LetExpr():
-            raise fail(f"a lane of a {type(e).__name__} is no expression")
+            raise fail(f"a lane of a {type(e).__name__} is not an expression")
     return map_children(e, lambda c: lane_of(c, lane) if isinstance(c, Expr) else c)
 
 

@@ -26,7 +26,7 @@ from verified_tir.semantics.values import Number, fits
 def scalar_argument(var: Var, value: object) -> Number:
     """A Python or numpy number as the value of a scalar parameter; a float is rounded to the type.
 
-    :raises ArgumentError: if it is no number of that kind, or out of range.
+    :raises ArgumentError: if it is not a number of that kind, or out of range.
     """
     dtype = var.dtype
     if dtype.lanes != 1:
@@ -49,11 +49,11 @@ def scalar_argument(var: Var, value: object) -> Number:
 def array_extents(buffer: Buffer, value: object) -> Extents:
     """Shape and strides, in elements, of an array passed for a buffer.
 
-    :raises ArgumentError: if it is no array, or one of another dtype or rank (lanes are an axis behind the others).
+    :raises ArgumentError: if it is not an array, or one of another dtype or rank (lanes are an axis behind the others).
     """
     dtype = buffer.dtype
     if not issubclass(type(value), np.ndarray):  # isinstance would believe a __class__
-        raise ArgumentError(f"{buffer.name} is a buffer; {type(value).__name__} is no array")
+        raise ArgumentError(f"{buffer.name} is a buffer; {type(value).__name__} is not an array")
     assert isinstance(value, np.ndarray)
     if value.dtype != numpy_dtype(dtype.scalar):
         raise ArgumentError(f"{buffer.name} holds {dtype.scalar}, the array {value.dtype}")

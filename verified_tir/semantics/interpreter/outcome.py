@@ -59,7 +59,8 @@ def same_bits(a: Array, b: Array) -> Mask:
 
 
 def refines(before: Outcome, after: Outcome) -> list[Difference]:
-    """Where ``after`` is no refinement of ``before``: empty if every element defined before is so after, with its bits.
+    """Where ``after`` is not a refinement of ``before``: empty if every element defined before is so after, with its
+    bits.
 
     :raises ArgumentError: if the two do not have the same arrays, shapes and dtypes.
     """

@@ -155,7 +155,7 @@ def _argument(expr: Expr, data: DataVars) -> Callable[[Frame], View | Value]:
 
     def whole(frame: Frame) -> View:
         if expr not in frame.whole:
-            raise IRError(f"{expr.name} is passed, which is no block here")
+            raise IRError(f"{expr.name} is passed, which is not a block here")
         return frame.whole[expr]
 
     return whole

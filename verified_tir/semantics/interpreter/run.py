@@ -50,8 +50,8 @@ def run(
         loops; they become findings of the outcome.
     :param max_steps: how many stores and loop iterations may be executed.
     :param interleaved: a seed: iterations of loops that are marked parallel, vectorized or bound to threads then take
-        turns, in an order drawn at random (see ``interleaving``).  Licences are not checked, and calls are no place to
-        take turns.
+        turns, in an order drawn at random (see ``interleaving``).  Licences are not checked, and calls are not a place
+        to take turns.
     :param world: what opaque calls do.
     :raises UndefinedBehaviour: if the run has no meaning.
     :raises AssertionFailed: if an assertion of the program fails.
@@ -125,7 +125,7 @@ def _enter(
     by_name = {buffer.name: buffer for buffer in arrays}
     for name in (*defined, *inaccessible):
         if name not in by_name:
-            raise ArgumentError(f"a mask is given for {name}, which is no buffer of {program.name}")
+            raise ArgumentError(f"a mask is given for {name}, which is not a buffer of {program.name}")
     pairs = shared({buffer.name: array for buffer, array in arrays.items()})
     refuse_overlap(program, [(by_name[a], by_name[b]) for a, b in pairs], frame.run.module)
     for buffer, array in arrays.items():

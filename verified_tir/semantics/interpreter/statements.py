@@ -186,7 +186,7 @@ class _Statements:
         def declared(frame: Frame) -> None:
             whole = frame.whole.get(buffer.data)
             if whole is None:
-                raise IRError(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
+                raise IRError(f"{buffer.name} is declared over {buffer.data.name}, which is not a block here")
             frame.views[buffer] = View(buffer.name, buffer.dtype, whole.block, declare(frame))
 
         return declared
@@ -278,7 +278,7 @@ class _Statements:
         return assume
 
     def _claim(self, condition: Expr) -> Meaning:
-        """An assumed condition, in which ``x == undef`` is no comparison: it says that ``x`` may be evaluated."""
+        """An assumed condition, in which ``x == undef`` is not a comparison: it says that ``x`` may be evaluated."""
         match condition:
             case Binary(op="eq", a=accessed, b=Undef()) | Binary(op="eq", a=Undef(), b=accessed):
                 return _evaluated(meaning_of(accessed, self.data))

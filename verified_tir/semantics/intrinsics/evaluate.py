@@ -131,7 +131,7 @@ def _scalar_function(node: Expr) -> Operation:
         case Call(op="reinterpret", args=(a,)):
             there, back = (struct.Struct(_FORMATS[t.code, t.bits]) for t in (a.dtype, node.dtype))
             return lambda a: back.unpack(there.pack(a))[0]
-    raise AssertionError(f"{type(node).__name__} is no step of an expansion")
+    raise AssertionError(f"{type(node).__name__} is not a step of an expansion")
 
 
 # ----------------------------------------------------------------------------------------------------------- arrays
@@ -155,4 +155,4 @@ def _array_step(node: Expr, operands: list[str], constant: Constant) -> str:
             return f"{constant(fma_float32 if node.dtype.bits == 32 else fma_float64)}({', '.join(operands)})"
         case Call(op="sqrt" | "abs" as op):
             return f"{constant(np.sqrt if op == 'sqrt' else np.abs)}({operands[0]})"
-    raise AssertionError(f"{type(node).__name__} is no step of an expansion")
+    raise AssertionError(f"{type(node).__name__} is not a step of an expansion")

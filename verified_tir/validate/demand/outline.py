@@ -378,7 +378,7 @@ class Outline:
     def _declare(self, buffer: Buffer) -> None:
         whole = self.storage.get(buffer.data)
         if whole is None:
-            raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is no block here")
+            raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is not a block here")
         if whole.view.dtype.scalar.nbytes != buffer.dtype.scalar.nbytes:
             raise Refused(f"{buffer.name} views {whole.view.name} by elements of another width")
         moving = any(isinstance(v, Var) and v not in self.values for v in walk(buffer.elem_offset))
