@@ -26,7 +26,7 @@ from verified_tir.kernel.step import Rule
 from verified_tir.kernel.theorem import apply, reflexive
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
-from verified_tir.schedule.recipes import labelled, of_kind
+from verified_tir.schedule.rule_builders import labelled, of_kind
 from verified_tir.testing.rules.cases import RuleCase, rule_cases
 from verified_tir.testing.rules.families import FAMILIES
 from verified_tir.testing.rules.family import rule_for
@@ -128,13 +128,13 @@ def test_rules_with_fields_of_all_sorts(kind: type) -> None:
 def test_a_theorem_reads_back_as_the_rules_that_led_to_it() -> None:
     """What a derivation says of itself leads to the same programs; in it, rules mean loops by their places."""
     theorem = reflexive(FUNC, definite=True)
-    for recipe in (
+    for builder in (
         labelled((4,), "loop"),
         of_kind((4,), "unrolled"),
         labelled((0,), "first"),
         labelled((0, 0), "second"),
     ):
-        rule = recipe(theorem.after)
+        rule = builder(theorem.after)
         if isinstance(rule, NoMatch):
             continue
         made = apply(rule, theorem, Prover(SOLVER))

@@ -121,7 +121,7 @@ def test_a_rule_that_forgets_to_ask_is_found_without_tactics(monkeypatch: pytest
         patch.setattr(reorder, "no_dependence", lambda *_, **__: iter(()))
         case = find(rule_cases(("pair",)), lambda c: failure(c) is not None, settings=FOUND)
         found = failure(case)
-        assert found is not None and found.kind == "rule-unsound" and found.where in ("swap", "distribute")
+        assert found is not None and found.kind == "rule-unsound" and found.where in ("swap", "fission")
         source = TARGET.as_test(case, "test_found")
         with pytest.raises(AssertionError, match="is accepted, which is wrong"):
             run_source(source)

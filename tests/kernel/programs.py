@@ -19,7 +19,7 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Refines, Rule, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.folding import with_constants_folded
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import taken
 
@@ -57,8 +57,8 @@ def compact(
     return Couple(path, LayoutMap(inputs, outputs, ys, back(*ys), shape, FALSE), "touched")
 
 
-def take(rule: Rule | Recipe, theorem: Refines, prover: Prover = PROVER) -> Refines | NoMatch | Unproved:
-    """The theorem after a rule, or after what a recipe makes of its program, if no marked loop may race then."""
+def take(rule: Rule | RuleBuilder, theorem: Refines, prover: Prover = PROVER) -> Refines | NoMatch | Unproved:
+    """The theorem after a rule, or after what a rule builder makes of its program, if no marked loop may race then."""
     made = rule(theorem.after) if callable(rule) else rule
     if isinstance(made, NoMatch):
         return made
@@ -83,7 +83,7 @@ def _not_for_the_kernel(*_: object) -> None:
     raise AssertionError("the kernel uses what is not trusted (ir.sugar)")
 
 
-def steps(start: PrimFunc | Refines, *rules: Rule | Recipe) -> Refines:
+def steps(start: PrimFunc | Refines, *rules: Rule | RuleBuilder) -> Refines:
     """The theorem after the rules, all of which must be accepted."""
     theorem = _theorem(start)
     for rule in rules:
@@ -93,12 +93,12 @@ def steps(start: PrimFunc | Refines, *rules: Rule | Recipe) -> Refines:
     return theorem
 
 
-def accepted(start: PrimFunc | Refines, *rules: Rule | Recipe) -> PrimFunc:
+def accepted(start: PrimFunc | Refines, *rules: Rule | RuleBuilder) -> PrimFunc:
     """The program after the rules, all of which must be accepted."""
     return steps(start, *rules).after
 
 
-def refused(start: PrimFunc | Refines, rule: Rule | Recipe, reason: str) -> NoMatch | Unproved:
+def refused(start: PrimFunc | Refines, rule: Rule | RuleBuilder, reason: str) -> NoMatch | Unproved:
     """The rule is refused, for a reason that contains ``reason``; or the program is, if it is ill-formed."""
     try:
         new = take(rule, _theorem(start))
@@ -149,12 +149,12 @@ def body_of(func: PrimFunc) -> str:
     return "\n".join(line.removeprefix("    ") for line in lines[start:])
 
 
-def gives(func: PrimFunc | Refines, rule: Rule | Recipe, text: str) -> None:
+def gives(func: PrimFunc | Refines, rule: Rule | RuleBuilder, text: str) -> None:
     """The rule is accepted, and the result's statements read exactly so."""
     assert body_of(accepted(func, rule)) == text.strip("\n")
 
 
-def gives_folded(func: PrimFunc, rule: Rule | Recipe, text: str) -> None:
+def gives_folded(func: PrimFunc, rule: Rule | RuleBuilder, text: str) -> None:
     """The rule is accepted, and the result's statements read exactly so once constants are folded."""
     theorem = steps(func, rule)
     assert body_of(with_constants_folded(theorem.derivation[-1].rule, func, theorem, PROVER).after) == text.strip("\n")

@@ -12,7 +12,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import of_kind
+from verified_tir.schedule.rule_builders import of_kind
 
 LOCAL = 't = T.alloc_buffer((2, 2), "int32", strides={strides})\n'
 

@@ -32,7 +32,7 @@ TWICE = program("for i in range(4):\n    A[i] = 0\nfor j in range(4):\n    A[j] 
 
 def both_calls() -> object:
     """Both nests become the same refinement of ``clear``."""
-    lemma = take(moves.partition((), const(2)), reflexive(parse_func(CLEAR)))
+    lemma = take(moves.split_index_set((), const(2)), reflexive(parse_func(CLEAR)))
     assert isinstance(lemma, Refines), why(lemma)
     theorem: object = reflexive(TWICE)
     for path in ((1,), (0,)):

@@ -9,7 +9,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule.rule_builders import moved
 
 LOCAL = 't = T.alloc_buffer((1,), "int32")\n'
 

@@ -12,7 +12,7 @@ from verified_tir.ir.sugar import binary
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import with_else
+from verified_tir.schedule.rule_builders import with_else
 
 PARAMS = AB + ", n: T.int32"
 

@@ -12,10 +12,10 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 
 
-def both(f: PrimFunc, rule: Rule | Recipe) -> tuple[bool, bool]:
+def both(f: PrimFunc, rule: Rule | RuleBuilder) -> tuple[bool, bool]:
     """Whether a rule is accepted of any arguments, and of definite ones."""
     found = []
     for definite in (False, True):

@@ -70,7 +70,7 @@ from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import in_a_loop, moved, run_once
+from verified_tir.schedule.rule_builders import in_a_loop, moved, run_once
 
 # ------------------------------------------------------------------------------------ scopes, binders, declarations
 
@@ -275,8 +275,8 @@ def test_the_sum_of_two_loaded_extents_may_wrap() -> None:
         bounds = [Assume(c) for k in (0, 1) for c in (load(a, k) >= 0, load(a, k) <= limit)]
         return f.with_body(seq(*bounds, *loops))
 
-    refused(join(64), moves.join((), 4), "is run")
-    accepted(join(63), moves.join((), 4))
+    refused(join(64), moves.join_index_sets((), 4), "is run")
+    accepted(join(63), moves.join_index_sets((), 4))
 
 
 # ----------------------------------------------------------------------------------------------- data and its names
@@ -301,7 +301,7 @@ def test_an_opaque_call_is_made_as_often_as_before() -> None:
     once = f.with_body(For(i, OPAQUE, const(1), f.body))
     refused(once, run_once(()), "the body writes what bounds or guards read")
     stays = "the body writes what bounds or guards read"
-    for rule in (moves.distribute((), 1), moves.decide((), True)):
+    for rule in (moves.fission((), 1), moves.decide((), True)):
         refused(f.with_body(If(asked, f.body)), rule, stays)
     refused(f.with_body(If(asked, For(i, const(0), const(3), f.body))), moves.sink(()), stays)
     refused(f.with_body(If(asked, f.body, f.body)), moves.merge(()), stays)

@@ -35,7 +35,7 @@ from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import in_a_loop
+from verified_tir.schedule.rule_builders import in_a_loop
 from verified_tir.semantics.interpreter import run
 
 PARAMS = 'B: T.Buffer((1,), "float32"), D: T.Buffer((4,), "int32")'
@@ -61,7 +61,7 @@ def rolled(theorem: Refines, *, sums: bool = True) -> Refines:
         )
         if sums:
             theorem = steps(theorem, rewritten((place, 0), (0, 1, 0, 0), k))
-    return steps(theorem, moves.join((), 1))
+    return steps(theorem, moves.join_index_sets((), 1))
 
 
 def backwards(func: PrimFunc) -> Reorder:

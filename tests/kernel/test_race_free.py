@@ -11,7 +11,7 @@ from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.race_free import marked_loops, prove_race_free
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import labelled, of_kind
+from verified_tir.schedule.rule_builders import labelled, of_kind
 from verified_tir.testing.rules.building import made
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'

@@ -35,7 +35,7 @@ from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing import reference
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.rules.family import rule_for, taken
@@ -45,7 +45,7 @@ from verified_tir.testing.rules.random_rules import RULES
 from verified_tir.testing.rules.random_scenes import SCENES, scenes
 
 SETTINGS = settings(CALM, max_examples=few(EXAMPLES, 20 * EXAMPLES))
-Made = tuple[PrimFunc, Sequence[Rule | Recipe | None]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder | None]]
 
 
 def scene(name: str) -> Callable[[Draw], Made]:

@@ -40,7 +40,7 @@ from verified_tir.kernel.rules.rewrite import Rewrite
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule.edits import redirected
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.lanes import FAMILIES
 from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
 from verified_tir.testing.rules.random_rules import place, scope_at
@@ -54,7 +54,7 @@ CALM = settings(
     suppress_health_check=list(HealthCheck),
     database=None,
 )
-Scene: TypeAlias = tuple[PrimFunc, Rule | Recipe | None]
+Scene: TypeAlias = tuple[PrimFunc, Rule | RuleBuilder | None]
 PAIR = "int32x2"
 
 
@@ -340,7 +340,7 @@ SCENES: dict[str, Callable[[], st.SearchStrategy[Scene]]] = {
 }
 
 
-def disagreeing(func: PrimFunc, step: Rule | Recipe, count: Counter[str]) -> str | None:
+def disagreeing(func: PrimFunc, step: Rule | RuleBuilder, count: Counter[str]) -> str | None:
     """What is wrong with the step, if it is accepted."""
     rule = step(func) if callable(step) else step
     if isinstance(rule, NoMatch) or wellformed.problem(func) is not None:

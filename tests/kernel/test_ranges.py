@@ -30,9 +30,9 @@ def test_neither_of_two_joined_loops_may_have_a_negative_extent(assumed: str, *,
     """With n = -2 and m = 4 the second loop runs from -2 on, and the joined one would run from 0."""
     f = program(LOOPS.format(assumed=f"T.assume({assumed})"), AB + ", n: T.int32, m: T.int32")
     if fine:
-        accepted(f, moves.join((), 2))
+        accepted(f, moves.join_index_sets((), 2))
     else:
-        refused(f, moves.join((), 2), "is run")
+        refused(f, moves.join_index_sets((), 2), "is run")
 
 
 def test_a_reduction_over_two_axes_is_initialised_once() -> None:

@@ -36,10 +36,10 @@ from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Refines, Rule, _same, reflexive
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import Recipe, labelled, of_kind
+from verified_tir.schedule.rule_builders import RuleBuilder, labelled, of_kind
 
 
-def then(theorem: Refines, *rules: Rule | Recipe) -> Refines:
+def then(theorem: Refines, *rules: Rule | RuleBuilder) -> Refines:
     for rule in rules:
         new = take(rule, theorem)
         assert isinstance(new, Refines), why(new)
@@ -47,7 +47,7 @@ def then(theorem: Refines, *rules: Rule | Recipe) -> Refines:
     return theorem
 
 
-def not_then(theorem: Refines, rule: Rule | Recipe) -> str:
+def not_then(theorem: Refines, rule: Rule | RuleBuilder) -> str:
     found = take(rule, theorem)
     assert not isinstance(found, Refines), "it is accepted"
     return why(found)

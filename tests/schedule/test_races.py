@@ -18,7 +18,7 @@ from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import redirected, rewritten
 from verified_tir.schedule.races import spoiled
-from verified_tir.schedule.recipes import Recipe, labelled, of_kind
+from verified_tir.schedule.rule_builders import RuleBuilder, labelled, of_kind
 from verified_tir.schedule.session import Session
 from verified_tir.testing.rules.building import store
 
@@ -28,7 +28,7 @@ FILL = "for k in range(4):\n    B[k] = 0\n    A[k] = 0\n"
 """Definite contents: what is newly evaluated must be defined."""
 
 
-def asked(f: PrimFunc, *rules: Rule | Recipe) -> list[Path]:
+def asked(f: PrimFunc, *rules: Rule | RuleBuilder) -> list[Path]:
     """The loops that a schedule asks about after the rules."""
     theorem = reflexive(f)
     for rule in rules:
@@ -63,10 +63,10 @@ def test_a_condition_that_reads_is_asked_about_where_it_goes() -> None:
         ),
         ("for i in T.parallel(4):\n    B[i] = 1\n    A[i] = 2", (moves.swap((0,), 0),)),
         ("for i in T.parallel(4):\n    if i < 9:\n        B[i] = 1", (moves.decide((0,), True),)),
-        ("for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1", (moves.partition((0,), const(1)),)),
+        ("for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1", (moves.split_index_set((0,), const(1)),)),
         (
             "for i in T.parallel(4):\n    for j in range(3):\n        B[i] = 1\n        A[i] = 2",
-            (moves.distribute((0,), 1),),
+            (moves.fission((0,), 1),),
         ),
     ],
 )
@@ -80,7 +80,7 @@ def test_new_loops_are_asked_about() -> None:
     assert asked(f, moves.decide((0, 0), True)) == []
     assert asked(program("for i in range(4):\n    B[i] = A[i]", AB), of_kind((), "parallel")) == [()]
     two = program("for j in T.parallel(4):\n    B[j] = 1\n    A[j] = 2", AB)
-    assert asked(two, moves.distribute((), 1)) == [(0,), (1,)]
+    assert asked(two, moves.fission((), 1)) == [(0,), (1,)]
     f = program("for j in T.parallel(4):\n    B[j] = 1\nfor k in range(3):\n    if k < 9:\n        A[k] = B[k]", AB)
     assert asked(f, moves.decide((1, 0), True)) == []
     assert asked(f, Insert((0, 0), store(buffer(f, "B"), const(1), variable(f, "j")), "after")) == [(0,)]

@@ -23,7 +23,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Refines, reflexive
-from verified_tir.schedule.recipes import labelled
+from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access

@@ -35,7 +35,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.index_map import IndexMap
-from verified_tir.schedule.recipes import labelled
+from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed
 

@@ -37,7 +37,7 @@ from verified_tir.ir.stmt import Allocate, Block, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.recipes import unwrapped
+from verified_tir.schedule.rule_builders import unwrapped
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session
 

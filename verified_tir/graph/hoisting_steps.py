@@ -23,7 +23,7 @@ from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import labelled
+from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import compute_inline
 

@@ -25,7 +25,7 @@ from verified_tir.ir.visit import free_vars
 from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.index_map import IndexMap
-from verified_tir.schedule.recipes import with_attributes
+from verified_tir.schedule.rule_builders import with_attributes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.layout import find_buffer, transform_layout
 from verified_tir.schedule.tactics.tidy import fold_at

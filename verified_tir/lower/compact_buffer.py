@@ -30,7 +30,7 @@ from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import Indices, redirected
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.ramps import as_ramps

@@ -25,7 +25,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.recipes import annotated, moved, unwrapped
+from verified_tir.schedule.rule_builders import annotated, moved, unwrapped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.layout import one_of_several
 

@@ -26,7 +26,7 @@ from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import moved, of_kind, unwrapped
+from verified_tir.schedule.rule_builders import moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.layout import one_of_several
 from verified_tir.schedule.tactics.loops import rebuild
@@ -63,7 +63,7 @@ def _step(session: Session, path: Path, loop: For) -> bool:
     """Bring the loop nearer to the single statements of its body; False if it stays where it is."""
     match loop.body:
         case Seq(stmts=stmts):
-            return any(session.attempt(moves.distribute(path, k)) for k in range(1, len(stmts)))
+            return any(session.attempt(moves.fission(path, k)) for k in range(1, len(stmts)))
         case Block() | AttrStmt():
             return session.attempt(unwrapped((*path, 0)))
         case Allocate():

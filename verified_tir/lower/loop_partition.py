@@ -29,7 +29,7 @@ from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import annotated
+from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.boundaries import changes, clamped
 from verified_tir.schedule.tactics.branches import drop_conjuncts

@@ -13,7 +13,7 @@ from typing import final
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import walk
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.recipes import unlabelled
+from verified_tir.schedule.rule_builders import unlabelled
 
 
 @final

@@ -32,7 +32,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.recipes import annotated, of_kind
+from verified_tir.schedule.rule_builders import annotated, of_kind
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.licensed import apply_licensed
 from verified_tir.schedule.tactics.loops import split

@@ -23,7 +23,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.edits import redirected
-from verified_tir.schedule.recipes import with_attributes
+from verified_tir.schedule.rule_builders import with_attributes
 
 PACKED = 1
 """TVM's ``CallingConv.C_PACKED_FUNC``."""

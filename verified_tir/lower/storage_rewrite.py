@@ -24,7 +24,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed
 
 SERIAL = ("serial", "unrolled")

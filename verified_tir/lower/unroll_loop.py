@@ -69,7 +69,7 @@ def unroll(session: Session, path: Path) -> None:
         session.apply(moves.unroll(path))
         return
     for left in range(loop.extent.value - 1, 0, -1):  # the last iteration first: the loop stays in front
-        session.apply(moves.partition(path, loop.min + left))
+        session.apply(moves.split_index_set(path, loop.min + left))
         path, last = pair_at(session, path)
         fold_bounds(session, path)
         fold_bounds(session, last)

@@ -31,7 +31,7 @@ from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import Recipe, moved, of_kind, unwrapped
+from verified_tir.schedule.rule_builders import RuleBuilder, moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import one_of_several
@@ -122,7 +122,7 @@ def _separate(session: Session, path: Path) -> None:
     failed: TacticFailed | None = None
     for k in range(1, len(loop.body.stmts)):
         try:
-            session.apply(moves.distribute(path, k))
+            session.apply(moves.fission(path, k))
             pair_at(session, path)
             return
         except TacticFailed as refused:
@@ -154,10 +154,10 @@ def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
     if _only_store(branch) is not None:
         _store(session, path, loop)
         return
-    inner, rules = branch.then_body, list[Rule | Recipe]()
+    inner, rules = branch.then_body, list[Rule | RuleBuilder]()
     match inner:
         case Seq(stmts=stmts) if len(stmts) > 1:
-            rules = [moves.distribute(body, 1)]
+            rules = [moves.fission(body, 1)]
         case Block():
             rules = [unwrapped((*body, 0))]
         case LetStmt():

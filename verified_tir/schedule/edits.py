@@ -14,7 +14,7 @@ from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.ir.visit import map_children, sub_statements
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite, expressions, with_expressions
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 
 Indices = tuple[Expr, ...]
 Moves = tuple[tuple[Indices, Indices], ...]
@@ -39,7 +39,7 @@ def replace_expression(node: Node, where: ExprPath, new: Expr) -> Node:
     return with_expressions(node, {where[0]: part})
 
 
-def redirected(path: Path, old: Buffer, new: Buffer, moves: Moves) -> Recipe:
+def redirected(path: Path, old: Buffer, new: Buffer, moves: Moves) -> RuleBuilder:
     """Within the statement at ``path``, accesses of ``old`` become accesses of ``new``, another view of its block.
 
     :param moves: for the indices of an access of ``old``, those of the access of ``new``.  An access by indices that

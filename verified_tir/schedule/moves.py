@@ -1,4 +1,4 @@
-"""Recipes for :class:`~verified_tir.kernel.rules.reorder.Reorder`: the same instances in another order.
+"""Builders of the rule :class:`~verified_tir.kernel.rules.reorder.Reorder`: the same instances in another order.
 
 Each function says what its picture shows.  The new nest and its maps are written down here; that they are right is
 proved by the kernel, so nothing rests on this file.
@@ -29,13 +29,13 @@ P = ParamSpec("P")
 Leaf = tuple[Path, int]
 
 Move = Callable[[PrimFunc], Reorder | NoMatch]
-"""What makes of a program the rule for it, or says why there is none."""
+"""A function that builds a rule for a program, or says why the rule does not apply."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A recipe, which says what it was made of."""
+    """A rule builder, with the function and the arguments that it was made of."""
 
     make: Callable[..., Reorder | NoMatch]
     arguments: tuple[Any, ...]
@@ -49,7 +49,7 @@ class _Step:
 
     @property
     def name(self) -> str:
-        """What the recipe is called."""
+        """The name of the function that it was made of."""
         return self.make.__name__
 
     def __repr__(self) -> str:
@@ -57,10 +57,10 @@ class _Step:
         return f"{self.make.__name__}({', '.join(arguments)})"
 
 
-def _recipe(
+def _builder(
     make: Callable[Concatenate[PrimFunc, P], Reorder | NoMatch],
 ) -> Callable[P, Move]:
-    """Of a function of a program and more: what takes the rest, and gives a recipe."""
+    """Turn a function of a program and further arguments into one of these arguments that returns a rule builder."""
 
     @wraps(make)
     def made(*arguments: P.args, **named: P.kwargs) -> Move:
@@ -136,7 +136,7 @@ def nest(loops: Sequence[NewLoop], guards: Sequence[Expr], body: Stmt) -> Stmt:
 # -- loops -------------------------------------------------------------------------------------------------------------
 
 
-@_recipe
+@_builder
 def reindex(
     func: PrimFunc,
     path: Path,
@@ -171,7 +171,7 @@ def reindex(
     return _reorder(path, 1, [((0,) * depth, 1)], nest(loops, guards, new), [(0, old_of_new, new_of_old)])
 
 
-@_recipe
+@_builder
 def unroll(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     """``for i in [a, a + n): S`` ⟶ ``S[i := a]; S[i := a + 1]; … S[i := a + n - 1]``, of constants."""
     match at(func.body, path):
@@ -183,7 +183,7 @@ def unroll(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     return NoMatch(path, "not a loop with a constant start and a positive constant extent")
 
 
-@_recipe
+@_builder
 def swap(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
     """``A; B`` ⟶ ``B; A`` for the two statements of the sequence at ``path`` that start at ``position``."""
     pair = _pair(func, path, position)
@@ -192,10 +192,10 @@ def swap(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
     return _reorder((*path, position), 2, [((0,), 1), ((1,), 1)], Seq((_hole(0), _hole(1))), _same(1), _same(0))
 
 
-@_recipe
-def distribute(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
-    """``for i: A; B`` ⟶ ``for i: A`` then ``for i: B``, split before statement ``position`` of the body; likewise
-    ``if c: A; B``."""
+@_builder
+def fission(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
+    """Loop fission: ``for i: A; B`` ⟶ ``for i: A`` then ``for i: B``, split before statement ``position`` of the body;
+    likewise ``if c: A; B``."""
     match at(func.body, path):
         case For(body=Seq(stmts=stmts)) as loop if 0 < position < len(stmts):
             v, w = loop.var, _again(loop)
@@ -209,9 +209,9 @@ def distribute(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
     return _reorder(path, 1, [((0, 0), position), ((0, position), len(stmts) - position)], new, *links)
 
 
-@_recipe
+@_builder
 def fuse(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
-    """``for i: A`` then ``for j: B`` ⟶ ``for i: A; B[i]``: neighbours in the sequence at ``path``."""
+    """Loop fusion: ``for i: A`` then ``for j: B`` ⟶ ``for i: A; B[i]``, neighbours in the sequence at ``path``."""
     pair = _loops(func, path, position)
     if isinstance(pair, NoMatch):
         return pair
@@ -234,9 +234,9 @@ def _loops(func: PrimFunc, path: Path, position: int) -> tuple[For, For] | NoMat
     return a, b
 
 
-@_recipe
-def partition(func: PrimFunc, path: Path, mid: Expr) -> Reorder | NoMatch:
-    """``for i in [a, b): S`` ⟶ ``for i in [a, mid): S`` then ``for i in [mid, b): S``."""
+@_builder
+def split_index_set(func: PrimFunc, path: Path, mid: Expr) -> Reorder | NoMatch:
+    """Index-set splitting: ``for i in [a, b): S`` ⟶ ``for i in [a, mid): S`` then ``for i in [mid, b): S``."""
     loop = at(func.body, path)
     if not isinstance(loop, For):
         return NoMatch(path, "not a loop")
@@ -248,9 +248,10 @@ def partition(func: PrimFunc, path: Path, mid: Expr) -> Reorder | NoMatch:
     return _reorder(path, 1, [((0,), 1)], Seq((first, second)), _over(0, v, v), _over(0, w, v))
 
 
-@_recipe
-def join(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
-    """``for i in [a, mid): S`` then ``for i in [mid, b): S`` ⟶ ``for i in [a, b): S``: partition read backwards."""
+@_builder
+def join_index_sets(func: PrimFunc, path: Path, position: int) -> Reorder | NoMatch:
+    """``for i in [a, mid): S`` then ``for i in [mid, b): S`` ⟶ ``for i in [a, b): S``: index-set splitting read
+    backwards."""
     pair = _loops(func, path, position)
     if isinstance(pair, NoMatch):
         return pair
@@ -283,14 +284,14 @@ def recompute(
 # -- branches ----------------------------------------------------------------------------------------------------------
 
 
-@_recipe
+@_builder
 def introduce(func: PrimFunc, path: Path, condition: Expr, count: int = 1) -> Reorder | NoMatch:
     """``S`` ⟶ ``if c: S else: S``, where S is ``count`` statements of a sequence."""
     leaf: Leaf = ((0,), count) if count > 1 else ((), 1)
     return _reorder(path, count, [leaf], If(condition, _hole(0), _hole(1)), _same(0), _same(0))
 
 
-@_recipe
+@_builder
 def merge(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     """``if c: S else: S`` ⟶ ``S``."""
     match at(func.body, path):
@@ -301,7 +302,7 @@ def merge(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     return NoMatch(path, "not a branch with the same statement on both sides")
 
 
-@_recipe
+@_builder
 def decide(func: PrimFunc, path: Path, value: bool) -> Reorder | NoMatch:
     """``if c: S else: T`` ⟶ ``S`` (``value`` true) or ``T``."""
     branch = at(func.body, path)
@@ -313,7 +314,7 @@ def decide(func: PrimFunc, path: Path, value: bool) -> Reorder | NoMatch:
     return _reorder(path, 1, leaves, SKIP)
 
 
-@_recipe
+@_builder
 def hoist(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     """``for i: if c: S [else: T]`` ⟶ ``if c: for i: S [else: for i: T]``."""
     match at(func.body, path):
@@ -328,7 +329,7 @@ def hoist(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     return NoMatch(path, "not a loop directly over a branch")
 
 
-@_recipe
+@_builder
 def sink(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     """``if c: for i: S`` ⟶ ``for i: if c: S``."""
     match at(func.body, path):
@@ -337,7 +338,7 @@ def sink(func: PrimFunc, path: Path) -> Reorder | NoMatch:
     return NoMatch(path, "not a branch (without else) over a loop")
 
 
-@_recipe
+@_builder
 def reshape(func: PrimFunc, path: Path, how: Literal["nest", "unnest", "negate", "split", "trim"]) -> Reorder | NoMatch:
     """A branch in other words.
 
@@ -367,19 +368,19 @@ def reshape(func: PrimFunc, path: Path, how: Literal["nest", "unnest", "negate",
 __all__ = [
     "NewLoop",
     "decide",
-    "distribute",
+    "fission",
     "fuse",
     "hoist",
     "in_any_order",
     "introduce",
-    "join",
+    "join_index_sets",
     "merge",
     "nest",
-    "partition",
     "recompute",
     "reindex",
     "reshape",
     "sink",
+    "split_index_set",
     "swap",
     "unroll",
 ]  # fmt: skip

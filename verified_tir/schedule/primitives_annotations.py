@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from verified_tir.ir.stmt import Block, For
 from verified_tir.schedule.primitives import Primitives
-from verified_tir.schedule.recipes import annotated
 from verified_tir.schedule.recording import recorded
+from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle
 

@@ -29,7 +29,7 @@ from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Discharged, Proved
 from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.races import spoiled
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 
 
 class TacticFailed(Exception):
@@ -74,7 +74,7 @@ class Session:
     def solver(self) -> Solver:
         return self.prover.solver
 
-    def apply(self, *rules: Rule | Recipe) -> None:
+    def apply(self, *rules: Rule | RuleBuilder) -> None:
         """Take steps: each by a rule, or by what makes one of the program as it is.
 
         Whether marked loops may still run as they are marked is asked of the program that the last one gives.
@@ -151,7 +151,7 @@ class Session:
         finally:
             self.prover.hasty = before
 
-    def attempt(self, *rules: Rule | Recipe) -> bool:
+    def attempt(self, *rules: Rule | RuleBuilder) -> bool:
         """Take the steps if the kernel allows them all."""
         try:
             self.apply(*rules)

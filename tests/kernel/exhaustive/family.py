@@ -16,7 +16,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.rules.family import After, Chain, Family, name_of, plain_solver, prover_for, rule_for, taken
 from verified_tir.testing.structural_hash import structural_hash
@@ -85,7 +85,7 @@ class Exploration:
                 break
         return report
 
-    def _is_new(self, func: PrimFunc, rules: Sequence[Rule | Recipe | Chain]) -> bool:
+    def _is_new(self, func: PrimFunc, rules: Sequence[Rule | RuleBuilder | Chain]) -> bool:
         """Whether such a program was not tried with such rules before."""
         key = hash((structural_hash(func.body), repr([_shape(rule) for rule in rules])))
         new = key not in self.seen
@@ -98,7 +98,7 @@ def explore(family: Family, limit: int, look_at_refusals: int = 7, stop_after: i
     return Exploration(family, limit, look_at_refusals).advance(0, limit, stop_after)
 
 
-def _shape(rule: Rule | Recipe | After | Chain) -> object:
+def _shape(rule: Rule | RuleBuilder | After | Chain) -> object:
     """A rule without the identities of its variables."""
     if isinstance(rule, tuple):
         return tuple(_shape(r) for r in rule)
@@ -129,7 +129,7 @@ class _Trial:
         self.ends: list[Outcome | Exception] | None = None
         self.prover = prover_for(SOLVER)
 
-    def of(self, rules: Sequence[Rule | Recipe | Chain], index: int) -> None:
+    def of(self, rules: Sequence[Rule | RuleBuilder | Chain], index: int) -> None:
         for rule in rules:
             self.apply(rule if isinstance(rule, tuple) else (rule,), index)
 
@@ -169,7 +169,7 @@ class _Trial:
             if report.refused % self.every == 0:
                 self.refusal(chain[-1], theorem, result)
 
-    def refusal(self, rule: Rule | Recipe | After, theorem: Refines, result: Any) -> None:
+    def refusal(self, rule: Rule | RuleBuilder | After, theorem: Refines, result: Any) -> None:
         """Would it have been wrong, on these inputs?"""
         report = self.report
         report.looked_at += 1

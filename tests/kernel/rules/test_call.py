@@ -19,7 +19,7 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe, of_kind
+from verified_tir.schedule.rule_builders import RuleBuilder, of_kind
 
 DOUBLE = """
 @T.prim_func
@@ -29,7 +29,7 @@ def double(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
 """
 
 
-def lemma(func: PrimFunc, *rules: Rule | Recipe) -> Refines:
+def lemma(func: PrimFunc, *rules: Rule | RuleBuilder) -> Refines:
     """The function refined by the rules."""
     theorem = reflexive(func)
     for rule in rules:
@@ -41,7 +41,7 @@ def lemma(func: PrimFunc, *rules: Rule | Recipe) -> Refines:
 
 def halves(text: str = DOUBLE) -> Refines:
     """The function's loop in two parts."""
-    return lemma(parse_func(text), moves.partition((), const(2)))
+    return lemma(parse_func(text), moves.split_index_set((), const(2)))
 
 
 def call(path: tuple[int, ...], proved: Refines, func: PrimFunc, *names: str, **values: Expr) -> Refine:
@@ -384,7 +384,7 @@ def test_pointers_are_passed_as_buffers_only() -> None:
 
 def test_a_lemma_about_definite_values_is_refused() -> None:
     f = program(LOOP, AB)
-    theorem = take(moves.partition((), const(2)), reflexive(parse_func(DOUBLE), definite=True))
+    theorem = take(moves.split_index_set((), const(2)), reflexive(parse_func(DOUBLE), definite=True))
     assert isinstance(theorem, Refines)
     refused(f, call((), theorem, f, "A", "B"), "is about arguments of definite values only")
 

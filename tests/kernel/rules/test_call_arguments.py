@@ -33,7 +33,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import labelled, of_kind
+from verified_tir.schedule.rule_builders import labelled, of_kind
 from verified_tir.testing.rules.building import load, store
 
 USES = """
@@ -129,7 +129,7 @@ def test_an_implementation_assumes_nothing() -> None:
 def test_views_that_a_lemma_declared_count() -> None:
     func = parse_func(DOUBLE)
     view = Buffer.declare("V", (2, 2), "float32", data=func.buffers[1].data)
-    proved = lemma(func, moves.partition((), const(2)), Declare((), view, True))
+    proved = lemma(func, moves.split_index_set((), const(2)), Declare((), view, True))
     f = program(f"w = T.decl_buffer((4,), 'float32', data=B.data, strides=[1])\n{LOOP.replace('B[', 'w[')}", AB)
     accepted(f, call((0,), halves(), f, "A", "w"))
     refused(f, call((0,), proved, f, "A", "w"), "Y of double is known by its pointer, and w is not a whole block")

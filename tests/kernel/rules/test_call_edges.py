@@ -33,7 +33,7 @@ from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.theorem import Refines, reflexive
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import of_kind
+from verified_tir.schedule.rule_builders import of_kind
 
 FULL = LARGEST[32]
 

@@ -8,7 +8,7 @@ from tests.kernel.programs import AB, accepted, buffer, gives, load, program, re
 from verified_tir.ir.stmt import Seq
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.schedule.recipes import with_else
+from verified_tir.schedule.rule_builders import with_else
 
 ABN = AB + ", n: T.int32"
 

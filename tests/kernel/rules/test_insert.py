@@ -7,7 +7,7 @@ from verified_tir.ir.expr import FloatImm, Var
 from verified_tir.ir.stmt import Assert, Assume, For, If, seq
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.schedule.recipes import with_else
+from verified_tir.schedule.rule_builders import with_else
 
 FG = 'F: T.Buffer((4,), "float32"), G: T.Buffer((4,), "float32")'
 CHANGES = "no-op: the inserted store to {} writes the bits that are there already (Refuted)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.kernel.programs import accepted, body_of, buffer, gives, load, program, refused, store
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.schedule.recipes import moved, of_kind
+from verified_tir.schedule.rule_builders import moved, of_kind
 
 COPY = "for i in range(4):\n    A[i] = B[{}]"
 

@@ -14,7 +14,7 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.schedule.recipes import run_once
+from verified_tir.schedule.rule_builders import run_once
 
 x, y, z = Var.fresh("x"), Var.fresh("y"), Var.fresh("z")
 TEXT = 't = T.alloc_buffer((6,), "int32")\nfor i in range(4):\n    t[i] = A[i]\nB[0] = t[3]'

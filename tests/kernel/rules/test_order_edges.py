@@ -15,7 +15,7 @@ from verified_tir.ir.stmt import For, Seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe, of_kind
+from verified_tir.schedule.rule_builders import RuleBuilder, of_kind
 
 ABN = AB + ", n: T.int32"
 ABC = AB + ', C: T.Buffer((4,), "int32")'
@@ -32,13 +32,13 @@ def new(v: Var, extent: int, low: int = 0) -> NewLoop:
 @pytest.mark.parametrize("around", ["for i in range(3):", "if n > 0:"])
 def test_there_is_something_on_both_sides_of_the_place(around: str, position: int) -> None:
     f = program(f"{around}\n    A[1] = 1\n    B[1] = 2", ABN)
-    accepted(f, moves.distribute((), 1))
-    refused(f, moves.distribute((), position), NO_PLACE)
+    accepted(f, moves.fission((), 1))
+    refused(f, moves.fission((), position), NO_PLACE)
 
 
-@pytest.mark.parametrize("rule", [moves.swap, moves.fuse, moves.join])
+@pytest.mark.parametrize("rule", [moves.swap, moves.fuse, moves.join_index_sets])
 @pytest.mark.parametrize("position", [-1, 1, 2])
-def test_there_are_two_neighbours(rule: Callable[[Path, int], Recipe], position: int) -> None:
+def test_there_are_two_neighbours(rule: Callable[[Path, int], RuleBuilder], position: int) -> None:
     f = program("for i in range(2):\n    A[i] = i\nfor i in range(2, 4):\n    A[i] = i")
     refused(f, rule((), position), "there are no two adjacent statements here")
     refused(program("A[0] = 1"), rule((), 0), "there are no two adjacent statements here")
@@ -49,13 +49,13 @@ def test_there_are_two_neighbours(rule: Callable[[Path, int], Recipe], position:
 )
 def test_both_neighbours_are_loops(text: str) -> None:
     refused(program(text), moves.fuse((), 0), "the two statements are not both loops")
-    refused(program(text), moves.join((), 0), "the two statements are not both loops")
-    refused(program("A[0] = 1"), moves.partition((), const(1)), "not a loop")
+    refused(program(text), moves.join_index_sets((), 0), "the two statements are not both loops")
+    refused(program("A[0] = 1"), moves.split_index_set((), const(1)), "not a loop")
 
 
 def test_loops_of_two_types_stay_apart() -> None:
     text = "for i in range(2):\n    A[i] = 0\nfor j in range(T.int64(2), T.int64(4)):\n    A[j] = 0"
-    refused(program(text), moves.join((), 0), "the two loops differ in type or kind")
+    refused(program(text), moves.join_index_sets((), 0), "the two loops differ in type or kind")
     text = "for i in range(2):\n    A[i] = 0\nfor j in range(T.int64(2)):\n    B[j] = 0"
     refused(program(text), moves.fuse((), 0), "the two loops differ in type or kind")
 
@@ -71,32 +71,32 @@ for i in range(4):
         B[0] = i
 """
     stores = program(text.format(first="A[i] = 1\n    C[i] = B[0]"), ABC)
-    accepted(program(text.format(first="C[i] = B[0]"), ABC), moves.distribute((1,), 1))  # the branch is never taken
-    refused(stores, moves.distribute((1,), 2), "the write and the read of B")
+    accepted(program(text.format(first="C[i] = B[0]"), ABC), moves.fission((1,), 1))  # the branch is never taken
+    refused(stores, moves.fission((1,), 2), "the write and the read of B")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 3), (0, 4), (1, 4)])
 def test_first_and_last_iteration_count(low: int, high: int) -> None:
     """Only the two iterations at the ends of the range meet."""
     ends = f"    if i == {high - 1}:\n        A[0] = 1\n    if i == {low}:\n        B[0] = A[0]"
-    refused(program(f"for i in range({low}, {high}):\n{ends}"), moves.distribute((), 1), "the read and the write of A")
+    refused(program(f"for i in range({low}, {high}):\n{ends}"), moves.fission((), 1), "the read and the write of A")
 
 
 def test_iterations_outside_of_the_range_do_not_count() -> None:
     for stranger in (0, 4):
         text = f"for i in range(1, 4):\n    if i == {stranger}:\n        A[0] = 1\n    B[i] = A[0]"
-        accepted(program(text), moves.distribute((), 1))
+        accepted(program(text), moves.fission((), 1))
 
 
 def test_an_empty_range_is_not_joined_with_a_negative_one() -> None:
     """[0, n) then [n, 4) is [0, 4) only if both are ranges: with n = -1, A[-1] would never have been looked at."""
     text = "for i in range(n):\n    A[i % 4] = i\nfor i in range(n, 4):\n    A[i % 4] = i"
-    refused(program(text, ABN), moves.join((), 0), "no overflow")
+    refused(program(text, ABN), moves.join_index_sets((), 0), "no overflow")
     bounded = "T.assume({} <= 4 and -4 <= n)\n" + text
-    refused(program(bounded.format("n"), ABN), moves.join((), 1), "is run")
-    accepted(program("T.assume(0 <= n and n <= 4)\n" + text, ABN), moves.join((), 1))
+    refused(program(bounded.format("n"), ABN), moves.join_index_sets((), 1), "is run")
+    accepted(program("T.assume(0 <= n and n <= 4)\n" + text, ABN), moves.join_index_sets((), 1))
     other = "T.assume(0 <= n and n <= 8)\n" + text
-    refused(program(other, ABN), moves.join((), 1), "every old iteration of (i) is run")
+    refused(program(other, ABN), moves.join_index_sets((), 1), "every old iteration of (i) is run")
 
 
 def test_a_middle_and_both_extents_are_safe_to_evaluate() -> None:
@@ -104,12 +104,12 @@ def test_a_middle_and_both_extents_are_safe_to_evaluate() -> None:
     n = variable(f, "n")
     refused(
         f,
-        moves.partition((), binary("max", binary("min", n + n, const(4)), const(0))),
+        moves.split_index_set((), binary("max", binary("min", n + n, const(4)), const(0))),
         "safety: n + n: no overflow",
     )
     f = program("T.assume(n == 2147483646)\nfor i in range(n, n + 2):\n    A[i % 4] = i", ABN)
     n = variable(f, "n")
-    refused(f, moves.partition((1,), n), "no overflow")  # n + 2 - n overflows on its way
+    refused(f, moves.split_index_set((1,), n), "no overflow")  # n + 2 - n overflows on its way
 
 
 def test_a_middle_that_another_iteration_stores_is_a_race() -> None:
@@ -117,8 +117,8 @@ def test_a_middle_that_another_iteration_stores_is_a_race() -> None:
     f = program(f"for k in range(4):\n    B[k] = 0\n{parallel}")
     i, b = variable(f, "i"), buffer(f, "B")
 
-    def middle(index: object) -> Recipe:
-        return moves.partition((1, 0, 0), binary("max", binary("min", load(b, index), const(4)), const(0)))  # type: ignore[arg-type]
+    def middle(index: object) -> RuleBuilder:
+        return moves.split_index_set((1, 0, 0), binary("max", binary("min", load(b, index), const(4)), const(0)))  # type: ignore[arg-type]
 
     accepted(f, middle(i))
     refused(f, middle(3 - i), "of its iterations")
@@ -145,7 +145,7 @@ def test_parts_of_a_range_that_does_not_start_at_zero() -> None:
     f = program("for i in range(1, 4):\n    A[i] = i")
     gives(
         f,
-        moves.partition((), const(2)),
+        moves.split_index_set((), const(2)),
         "for i in range(1, 2):\n    A[i] = i\nfor i in range(2, 4):\n    A[i] = i",
     )
 
@@ -156,10 +156,10 @@ def test_the_extents_of_joined_loops_can_be_added() -> None:
     assumed = "T.assume(0 <= n and 0 <= m and n <= {} and m <= 1024)\n"
     refused(
         program(assumed.format(2**31 - 1024) + text, f"{ABN}, m: T.int32"),
-        moves.join((), 1),
+        moves.join_index_sets((), 1),
         "safety: n + m: no overflow",
     )
-    accepted(program(assumed.format(2**31 - 1025) + text, f"{ABN}, m: T.int32"), moves.join((), 1))
+    accepted(program(assumed.format(2**31 - 1025) + text, f"{ABN}, m: T.int32"), moves.join_index_sets((), 1))
 
 
 def test_threads_are_named_and_nothing_else_is() -> None:

@@ -32,7 +32,7 @@ from verified_tir.kernel.theorem import Refines, apply, licensed, reflexive, wit
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 
 AB = 'A: T.Buffer((10,), "{0}"), B: T.Buffer((4,), "{0}"), n: T.int32'
 SUM = "for k in range(10):\n    if A[k] > 0:\n        B[2] = B[2] {} A[k]"
@@ -400,7 +400,7 @@ def turned(f: PrimFunc, path: Path) -> moves.Move:
     return moves.reindex(path, 1, (NewLoop(r, const(0), loop.extent),), (), (last - r,), (last - loop.var,))
 
 
-def backwards(f: PrimFunc, path: Path) -> Recipe:
+def backwards(f: PrimFunc, path: Path) -> RuleBuilder:
     """The same of a reduction, whatever the order of its terms."""
     return moves.in_any_order(turned(f, path))
 

@@ -22,7 +22,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders, rewrite, substitute
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.same import Same
-from verified_tir.schedule.recipes import annotated, labelled, rescoped, unlabelled, unwrapped, with_attributes
+from verified_tir.schedule.rule_builders import annotated, labelled, rescoped, unlabelled, unwrapped, with_attributes
 
 
 def test_label_and_unwrap() -> None:

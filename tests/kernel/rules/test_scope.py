@@ -9,7 +9,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.kernel.obligation import Misfit
 from verified_tir.kernel.rules.scope import Declare, Drop, Move
 from verified_tir.kernel.theorem import reflexive
-from verified_tir.schedule.recipes import moved, of_kind, rescoped
+from verified_tir.schedule.rule_builders import moved, of_kind, rescoped
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((2,), "int32")'

@@ -11,7 +11,7 @@ from tests.kernel.programs import AB, accepted, compact, program, refused, varia
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.kernel.rules.scope import Declare
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.semantics.interpreter import refines, run
 
 ABN = AB + ", n: T.int32"

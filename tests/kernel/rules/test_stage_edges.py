@@ -16,7 +16,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.stage import Stage
-from verified_tir.schedule.recipes import Recipe, moved
+from verified_tir.schedule.rule_builders import RuleBuilder, moved
 
 ABN = AB + ", n: T.int32"
 ALLOC = 't = T.alloc_buffer((4,), "int32")\n'
@@ -25,7 +25,7 @@ MISSES = "each access without going through c misses the region"
 VIEW = 'v = T.decl_buffer((4,), "int32", data=B.data)\n'
 
 
-def reason(f: PrimFunc, rule: Stage | Declare | Recipe) -> str:
+def reason(f: PrimFunc, rule: Stage | Declare | RuleBuilder) -> str:
     return refused(f, rule, "").reason  # type: ignore[union-attr, no-any-return]
 
 

@@ -8,7 +8,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.visit import bound_vars
 from verified_tir.ir.wellformed import problem
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import in_a_loop, moved, run_once
+from verified_tir.schedule.rule_builders import in_a_loop, moved, run_once
 
 ABN = AB + ", n: T.int32"
 
@@ -83,5 +83,5 @@ def test_what_overflowed_still_does() -> None:
 
 def test_a_place_that_there_is_not() -> None:
     f = program("for i in range(1):\n    B[i] = 1")
-    for recipe in (run_once((7,)), moved((7,), "hoist"), in_a_loop((7,), Var.fresh("k"))):
-        refused(f, recipe, "no statement at step 7")
+    for builder in (run_once((7,)), moved((7,), "hoist"), in_a_loop((7,), Var.fresh("k"))):
+        refused(f, builder, "no statement at step 7")

@@ -10,7 +10,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.vectorize import Vectorize
-from verified_tir.schedule.recipes import unwrapped
+from verified_tir.schedule.rule_builders import unwrapped
 
 EIGHT = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")'
 SYMBOLIC = 'A: T.Buffer((n,), "int32"), B: T.Buffer((n,), "int32"), n: T.int32'

@@ -17,7 +17,7 @@ from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.schedule.edits import redirected
-from verified_tir.schedule.recipes import run_once, unlabelled
+from verified_tir.schedule.rule_builders import run_once, unlabelled
 
 NEST = "for i in range({0}):\n    for j in range({1}):\n        B[i, j] = A[i, j] + 1"
 SQUARE = 'A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")'

@@ -14,7 +14,7 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.schedule.edits import redirected, rewritten
-from verified_tir.schedule.recipes import Recipe, run_once
+from verified_tir.schedule.rule_builders import RuleBuilder, run_once
 from verified_tir.semantics.interpreter import UndefinedBehaviour, refines, run
 
 ABN = AB + ", n: T.int32"
@@ -28,7 +28,7 @@ def viewed(text: str, params: str = ABN, extent: int = 4) -> PrimFunc:
     return accepted(f, Declare((), flat(f, "A", extent, dtype="int32"), True))
 
 
-def moved(f: PrimFunc, *moves: tuple[Expr | int, Expr | int]) -> Recipe:
+def moved(f: PrimFunc, *moves: tuple[Expr | int, Expr | int]) -> RuleBuilder:
     pairs: Moves = tuple(((const(a),), (const(b),)) for a, b in moves)
     return redirected((0,), buffer(f, "A"), buffer(f, "A_flat"), pairs)
 

@@ -36,9 +36,9 @@ care: they make D and D′ empty.
 A leaf is the same statement in R′ but for g in place of x, and the variables that it binds: one more copy has its own.
 If a hole has several links, these texts are one.
 
-Split, fuse, reorder, tile, shift, reversal and skewing of loops are instances of this rule; so are fission, fusion and
-partition of loops, their unrolling, a loop that runs once in place of its body, statements that change places, and
-branches that appear, go, move and merge.
+Splitting, fusing, interchange, tiling, shifting, reversal and skewing of loops are instances of this rule; so are loop
+fission and fusion, index-set splitting, unrolling, elimination and introduction of single-trip loops, exchange of
+statements, and branches that are introduced, removed, moved and merged.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, S
 from verified_tir.ir.visit import children, free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.rewrite import expressions
-from verified_tir.schedule.recipes import split_label
+from verified_tir.schedule.rule_builders import split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.fission import separate
 from verified_tir.schedule.tactics.loops import pair_at

@@ -15,7 +15,7 @@ from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Proved
-from verified_tir.schedule.recipes import annotated, labelled
+from verified_tir.schedule.rule_builders import annotated, labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.regions import box_of

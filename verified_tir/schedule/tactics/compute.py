@@ -12,7 +12,7 @@ from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.race_free import MARKED
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule.moves import recompute
-from verified_tir.schedule.recipes import of_kind
+from verified_tir.schedule.rule_builders import of_kind
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import Handle

@@ -21,7 +21,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Block, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import annotated, labelled, unwrapped
+from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
 
 

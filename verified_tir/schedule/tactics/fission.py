@@ -6,8 +6,9 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import mentions
-from verified_tir.schedule.moves import distribute, fuse, join, swap
-from verified_tir.schedule.recipes import moved, split_label
+from verified_tir.schedule.moves import fission as fission_at
+from verified_tir.schedule.moves import fuse, join_index_sets, swap
+from verified_tir.schedule.rule_builders import moved, split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle, pair_at
 
@@ -94,7 +95,7 @@ def separate(
             session.apply(split_label(around, position, label or f"{stmt.name}_0"))
             label = ""
         else:
-            session.apply(distribute(around, position))
+            session.apply(fission_at(around, position))
         one, two = pair_at(session, around)
         rest = session.stmt(two)
         if isinstance(stmt, For) and isinstance(rest, For):
@@ -125,7 +126,7 @@ def merge(session: Session, first: Handle, second: Handle) -> Var:
         what = f"{between} statements stand between them" if between > 0 else "it comes before the first"
         raise fail(f"the second loop does not follow the first directly: {what}", path)
     where, position = path[:-1], path[-1]
-    if session.attempt(join(where, position)):
+    if session.attempt(join_index_sets(where, position)):
         session.follow(b.body, a.body)
     else:
         session.apply(fuse(where, position))

@@ -29,7 +29,7 @@ from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.index_map import IndexMapError, NegativeIndex
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.simplify_index import simplify as simplify_index
@@ -292,7 +292,7 @@ def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer,
     join_guards(session, start)
 
 
-def _either(session: Session, rules: list[Recipe], licence: str) -> None:
+def _either(session: Session, rules: list[RuleBuilder], licence: str) -> None:
     """Take the first of some steps that the kernel allows; in one that only changes the order of a reduction, that."""
     for rule in rules:
         try:

@@ -17,7 +17,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.session import Session, TacticFailed, fail, owner
 
 
@@ -51,15 +51,15 @@ def check_word(session: Session, data: Var, word: str) -> None:
         raise fail(f"the reduction is one into {mine}, not into {word!r}")
 
 
-def in_another_order(session: Session, recipe: Recipe, licence: str, primitive: str = "reorder") -> None:
+def in_another_order(session: Session, builder: RuleBuilder, licence: str, primitive: str = "reorder") -> None:
     """Take a step that puts the iterations of a nest into another order; if the nest is a reduction, that of its terms.
 
     :param licence: the buffer whose float sum may be rounded in another order.
     :param primitive: what the user called.
     """
-    rule = recipe(session.func)
+    rule = builder(session.func)
     if not isinstance(rule, Reorder):
-        session.apply(recipe)
+        session.apply(builder)
         return
     blocks = dict.fromkeys(s.buffer.data for s in writes_of(at(session.func.body, rule.path)))
     stores = [owner(session.func, data).name for data in blocks]

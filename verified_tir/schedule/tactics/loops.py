@@ -20,7 +20,7 @@ from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import of_kind
+from verified_tir.schedule.rule_builders import of_kind
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.in_turn import (
@@ -255,7 +255,7 @@ def partition(session: Session, loop: Handle, mid: Expr | int) -> tuple[Var, Var
 
 def cut(session: Session, path: Path, mid: Expr) -> tuple[Path, Path]:
     """Cut the range of the loop at ``path``; gives the places of the two loops, bounds folded."""
-    session.apply(moves.partition(path, mid))
+    session.apply(moves.split_index_set(path, mid))
     found = pair_at(session, path)
     for p in found:
         fold_bounds(session, p)

@@ -26,7 +26,7 @@ from verified_tir.logic.called import called
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule import moves
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
-from verified_tir.schedule.recipes import labelled, unwrapped
+from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.touched import touched_by

@@ -12,7 +12,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.poly import as_poly
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.rules.couple import Couple
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.regions import Box, box_of

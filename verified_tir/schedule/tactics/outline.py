@@ -10,7 +10,7 @@ from verified_tir.elaborate.calls import CALL
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Seq
 from verified_tir.schedule.functions import assumes, called_function, outlined
-from verified_tir.schedule.recipes import annotated, labelled, unwrapped
+from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.tensorize import place_of

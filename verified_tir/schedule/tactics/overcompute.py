@@ -29,7 +29,7 @@ from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import annotated, labelled, unwrapped, with_else
+from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.arms import make_equal

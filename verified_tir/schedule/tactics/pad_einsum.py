@@ -36,7 +36,7 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reduction import term_of
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import with_else
+from verified_tir.schedule.rule_builders import with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import lay_out

@@ -11,7 +11,7 @@ from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.fission import separate

@@ -32,7 +32,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import moved
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.branches import decide_branches

@@ -24,7 +24,7 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.schedule import moves
 from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import labelled, unwrapped
+from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.inline import (

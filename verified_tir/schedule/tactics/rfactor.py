@@ -28,7 +28,7 @@ from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import labelled, unwrapped
+from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.licensed import apply_licensed, check_word

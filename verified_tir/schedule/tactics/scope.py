@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate
-from verified_tir.schedule.recipes import rescoped
+from verified_tir.schedule.rule_builders import rescoped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.buffers import buffer_of
 from verified_tir.schedule.tactics.layout import BufferIn

@@ -23,7 +23,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.stage import Stage
-from verified_tir.schedule.recipes import labelled, unwrapped
+from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
 from verified_tir.schedule.tactics.layout import BufferIn

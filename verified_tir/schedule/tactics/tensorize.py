@@ -24,7 +24,7 @@ from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsics import TensorIntrin, lemma
-from verified_tir.schedule.recipes import annotated, labelled
+from verified_tir.schedule.rule_builders import annotated, labelled
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.simplify import simplify_expressions

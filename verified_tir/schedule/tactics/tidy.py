@@ -18,7 +18,7 @@ from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, Fo
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import children, map_children, sub_statements, substitute, walk
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
-from verified_tir.schedule import moves, recipes
+from verified_tir.schedule import moves, rule_builders
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session
 
@@ -140,7 +140,7 @@ def run_once(session: Session, path: Path) -> int:
     """Replace a loop of one iteration by its body, constants folded; gives how many statements stand there now."""
     loop = session.stmt(path)
     assert isinstance(loop, For)
-    session.apply(recipes.run_once(path))
+    session.apply(rule_builders.run_once(path))
     spliced = isinstance(loop.body, Seq) and bool(path) and isinstance(session.stmt(path[:-1]), Seq)
     count = len(loop.body.stmts) if spliced and isinstance(loop.body, Seq) else 1
     if mentions(loop.body, loop.var):

@@ -23,7 +23,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import labelled
+from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import reads_of, replace_with
 

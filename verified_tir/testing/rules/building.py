@@ -13,7 +13,7 @@ from verified_tir.ir.stmt import ForKind, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.step import Rule
-from verified_tir.schedule import recipes
+from verified_tir.schedule import rule_builders
 
 
 def load(b: Buffer, *indices: Expr | int) -> Load:
@@ -42,13 +42,13 @@ def function(params: Sequence[Buffer | Var], body: Stmt, name: str = "f") -> Pri
     return PrimFunc(name, tuple(handles), tuple(buffer_map), body)
 
 
-def made(recipe: recipes.Recipe, func: PrimFunc) -> Rule:
-    """The rule that a recipe makes of a function."""
-    rule = recipe(func)
+def made(builder: rule_builders.RuleBuilder, func: PrimFunc) -> Rule:
+    """The rule that a rule builder makes of a function."""
+    rule = builder(func)
     assert not isinstance(rule, NoMatch), rule.reason
     return rule
 
 
 def of_kind(func: PrimFunc, path: Path, kind: ForKind, thread: str = "") -> Rule:
     """The loop at ``path`` becomes one of this kind."""
-    return made(recipes.of_kind(path, kind, thread), func)
+    return made(rule_builders.of_kind(path, kind, thread), func)

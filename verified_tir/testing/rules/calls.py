@@ -22,11 +22,11 @@ from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, of_kind
 from verified_tir.testing.rules.family import Family, taken
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 _PROVER = Prover(Solver())
 M = Buffer.declare("M", (12,), "int32")
 N = Buffer.declare("N", (5,), "int32")
@@ -50,7 +50,7 @@ def lemma(callee: int, step: int) -> Refines | None:
     func = parse_func(f"@T.prim_func\ndef {STEPS[step]}{callee}({params}):\n    {CALLEES[callee]}\n")
     q = func.buffers[1]
     loops = [(p, s) for p, s in places(func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
-    rule: Rule | Recipe | None = None
+    rule: Rule | RuleBuilder | None = None
     match STEPS[step], loops:
         case "touch", _:
             rule = Insert((), Store(q, Load(q, (const(3),)), (const(3),)))
@@ -60,7 +60,7 @@ def lemma(callee: int, step: int) -> Refines | None:
         case "parallel", [(path, _)]:
             rule = of_kind(func, path, "parallel")
         case "cut", [(path, _)]:
-            rule = moves.partition(path, const(1))
+            rule = moves.split_index_set(path, const(1))
         case "swap", []:
             rule = moves.swap((), 0)
     proved = None if rule is None else taken(rule, reflexive(func), _PROVER)

@@ -22,7 +22,7 @@ from verified_tir.ir.stmt import For, Stmt
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.families import BY_NAME
 from verified_tir.testing.rules.family import Chain, Family
 from verified_tir.testing.rules.random_programs import programs
@@ -30,7 +30,7 @@ from verified_tir.testing.rules.random_rules import RULES, application
 from verified_tir.testing.rules.random_scenes import SCENES, scenes
 from verified_tir.testing.scheduling.seeds import SEEDS, seed
 
-PLACED: Final[dict[str, tuple[Callable[[Path], Rule | Recipe], type[Stmt]]]] = {
+PLACED: Final[dict[str, tuple[Callable[[Path], Rule | RuleBuilder], type[Stmt]]]] = {
     "unroll": (moves.unroll, For),
     "dead at the end": (partial(Erase, dead_at_end=True), Stmt),
 }
@@ -106,7 +106,7 @@ def _of_family(family: Family, index: int, first: int) -> RuleCase | None:
     return RuleCase(family.name, func, chains, family.sizes, index)
 
 
-def _applied(draw: Any, name: str, func: PrimFunc) -> Rule | Recipe | None:
+def _applied(draw: Any, name: str, func: PrimFunc) -> Rule | RuleBuilder | None:
     """A rule at some place, or ``None`` if there is none for it."""
     if name not in PLACED:
         return application(draw, name, func)

@@ -12,12 +12,12 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import STORES, F, G, Word, X, Y, floats, integers, local, loop, n, plus, view
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 Maker = Callable[[], Stmt]
 
 # -------------------------------------------------------------------------------------------------------- invariants

@@ -19,7 +19,7 @@ from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict_store import VerdictStore
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 
 
 def plain_solver() -> Solver:
@@ -44,19 +44,19 @@ def prover_for(solver: Solver) -> Prover:
 class After:
     """A step that is made for what only the step before it creates."""
 
-    make: Callable[[PrimFunc], Rule | Recipe]
+    make: Callable[[PrimFunc], Rule | RuleBuilder]
 
     def __repr__(self) -> str:
         return "a step on what the one before has made"
 
 
-def rule_for(step: Rule | Recipe | After, func: PrimFunc) -> Rule | NoMatch:
+def rule_for(step: Rule | RuleBuilder | After, func: PrimFunc) -> Rule | NoMatch:
     """The rule that a step is on a program, or why it is none there."""
     made = step.make(func) if isinstance(step, After) else step
     return made(func) if callable(made) else made
 
 
-def taken(step: Rule | Recipe | After, theorem: Refines, prover: Prover) -> Refines | Refusal:
+def taken(step: Rule | RuleBuilder | After, theorem: Refines, prover: Prover) -> Refines | Refusal:
     """The theorem after a step, if no marked loop of its program may race; or why not.
 
     These are two judgements: a rule is about serial runs.
@@ -69,12 +69,12 @@ def taken(step: Rule | Recipe | After, theorem: Refines, prover: Prover) -> Refi
     return result if isinstance(free, tuple) else free
 
 
-def name_of(step: Rule | Recipe | After) -> str:
-    """What a step is called: after its rule, or its recipe."""
+def name_of(step: Rule | RuleBuilder | After) -> str:
+    """What a step is called: after its rule, or its builder."""
     return str(getattr(step, "name", type(step).__name__))
 
 
-Chain = tuple[Rule | Recipe | After, ...]
+Chain = tuple[Rule | RuleBuilder | After, ...]
 """Rules applied one after the other; the last one is the one on trial, those before set the scene."""
 
 
@@ -85,7 +85,7 @@ class Family:
 
     name: str
     slots: tuple[Sequence[Any], ...]
-    build: Callable[..., tuple[PrimFunc, Sequence[Rule | Recipe | Chain]] | None]
+    build: Callable[..., tuple[PrimFunc, Sequence[Rule | RuleBuilder | Chain]] | None]
     sizes: tuple[int, ...] = (0, 1, 2, 3)
     thin: int = 1
     """In a sample, each program is tried with every ``thin``-th of its rules only, in turn."""
@@ -95,7 +95,7 @@ class Family:
         """How many combinations there are, duplicates and misfits included."""
         return math.prod(len(s) for s in self.slots)
 
-    def at(self, index: int) -> tuple[PrimFunc, Sequence[Rule | Recipe | Chain]] | None:
+    def at(self, index: int) -> tuple[PrimFunc, Sequence[Rule | RuleBuilder | Chain]] | None:
         """The index-th program with its rules."""
         chosen = []
         for slot in self.slots:

@@ -15,12 +15,12 @@ from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.edits import redirected
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import X, Y, loop, n
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 REST = Buffer.declare("V", (5,), "int32", data=X.data, elem_offset=1)
 """X without its first element."""
 
@@ -131,7 +131,7 @@ def _viewed(own: bool, seen: int, store_at: int, load_at: int, around: int) -> M
     body: Stmt = DeclBuffer(new, For(i, const(0), (const(3), n)[around == 2], seq(write, read)))
     func = function([X, Y, n], Allocate(base, seq(body, store(X, load(base, 0), 0))) if own else body)
     path = (0, 0, 0) if own else (0,)
-    rules: list[Rule | Recipe] = []
+    rules: list[Rule | RuleBuilder] = []
     for nudge in NUDGES:
         moves = []
         for access in walk(body):

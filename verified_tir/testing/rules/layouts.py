@@ -19,12 +19,12 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import After, Chain, Family
 from verified_tir.testing.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, X, Y, integers, loop, n, plus
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe | Chain]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder | Chain]]
 One = Callable[[Expr], LayoutMap]
 
 

@@ -11,12 +11,12 @@ from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import CLAIMS, GUARDED, INDIRECT, NESTED, STORES, X, Y, integers, n
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 
 # ------------------------------------------------------------------------------------------------------ one loop
 
@@ -34,11 +34,11 @@ def _new(v: Var, extent: Expr | int, low: Expr | int = 0) -> NewLoop:
     return NewLoop(v, const(low), const(extent))
 
 
-def _single_maps(i: Var, low: Expr, extent: Expr, depth: int) -> list[Rule | Recipe]:
+def _single_maps(i: Var, low: Expr, extent: Expr, depth: int) -> list[Rule | RuleBuilder]:
     """Reversal, shift, splits, guards; each beside something that is not quite it."""
     p, q = _fresh("p", "q")
     high = low + extent
-    rules: list[Rule | Recipe] = [
+    rules: list[Rule | RuleBuilder] = [
         moves.reindex((), depth, (_new(p, extent, low),), (), (p,), (i,)),
         moves.reindex((), depth, (_new(p, extent, low),), (), (low + (high - 1 - p),), (low + (high - 1 - i),)),
         moves.reindex((), depth, (_new(p, extent),), (), (low + p,), (i - low,)),
@@ -90,7 +90,7 @@ def _single(bounds: int, guard: int, a: Callable[[Var], Stmt], b: Callable[[Var]
     return func, rules
 
 
-def _with_guard(i: Var, low: Expr, extent: Expr, condition: Expr) -> list[Rule | Recipe]:
+def _with_guard(i: Var, low: Expr, extent: Expr, condition: Expr) -> list[Rule | RuleBuilder]:
     """The guard is part of the nest: kept, dropped, weakened, and used to shorten the loop."""
     from verified_tir.ir.visit import substitute
 
@@ -182,13 +182,13 @@ def _between(known: int, outer: int, condition: int, inner: int, body: Two | Non
 Bounds = tuple[Expr, Expr]
 
 
-def _interchanges(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule | Recipe]:
+def _interchanges(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule | RuleBuilder]:
     """Permutations, reversals, skews, right or wrong as the bounds are."""
     (low, count), (start, extent) = outer, inner
     p, q = _fresh("p", "q")
     (start_p, extent_p) = _at(inner, i, p)
     back = start_p + (start_p + extent_p - 1 - q)
-    rules: list[Rule | Recipe] = [
+    rules: list[Rule | RuleBuilder] = [
         moves.reindex((), 2, (_new(p, count, low), _new(q, extent_p, start_p)), (), (p, q), (i, j)),
         moves.reindex(
             (),
@@ -213,13 +213,13 @@ def _interchanges(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule | R
     return rules
 
 
-def _collapses(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule | Recipe]:
+def _collapses(i: Var, j: Var, outer: Bounds, inner: Bounds) -> list[Rule | RuleBuilder]:
     """Both loops into one."""
     (low, count), (start, extent) = outer, inner
     p = Var.fresh("p")
     there = (low + p // extent, start + p % extent)
     back = (i - low) * extent + (j - start)
-    rules: list[Rule | Recipe] = [
+    rules: list[Rule | RuleBuilder] = [
         moves.reindex((), 2, (_new(p, count * extent),), (), there, (back,)),
         moves.reindex((), 2, (_new(p, count * extent),), (), (there[0], start + p), (back,)),
         moves.reindex(

@@ -15,14 +15,14 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.order import one_loop, pair
 from verified_tir.testing.rules.pool import EXTENTS, GUARDED, STORES, Word, X, Y, integers, let, local, loop, n, plus
 from verified_tir.testing.rules.values import EVENTS, NUMBERS, QUESTIONS, asked, asked_inside, stored_again
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 
 
 def call(*given: Expr, name: str = "g") -> Call:
@@ -126,7 +126,7 @@ def _locals(event: int, fill: int, outside: int, after: int) -> Made:
     ]
     if outside:
         body = seq(Allocate(t, seq(For(i, const(0), const(2), inner), *last)))
-        moves: list[Rule | Recipe] = [Move((), (0,)), Move((), (0, 0)), Move((), (0, 0), 2)]
+        moves: list[Rule | RuleBuilder] = [Move((), (0,)), Move((), (0, 0)), Move((), (0, 0), 2)]
         return integers(body), [*moves, *[Couple((), m, "touched") for m in maps], *[Couple((), m) for m in maps]]
     body = seq(For(i, const(0), const(2), Allocate(t, inner)), *last)
     at = (0, 0) if last else (0,)

@@ -1,4 +1,4 @@
-"""Grammars for the rules about order: swap, distribute, fuse, partition, join, unit, kind."""
+"""Grammars for the rules about order: swap, fission, fuse, index-set splitting and joining, single-trip loops, kinds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from verified_tir.ir.stmt import For, ForKind, If, Stmt, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe, in_a_loop, run_once
+from verified_tir.schedule.rule_builders import RuleBuilder, in_a_loop, run_once
 from verified_tir.testing.rules.building import load, made, of_kind
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import EXTENTS, GUARDED, INDIRECT, NESTED, STORES, WORDS, Word, X, Y, integers, n
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 
 
 def bounded(bounds: tuple[Expr, Expr], body: Stmt, var: Var, kind: ForKind = "serial") -> For:
@@ -27,7 +27,7 @@ def pair(bounds: int, a: Word, b: Word, around: int) -> Made | None:
     if bounds < 0:
         body = seq(a(const(1)), b(const(1)))
         return (
-            (integers(If(load(Y, 0) > 0, body)), [moves.distribute((), 1)])
+            (integers(If(load(Y, 0) > 0, body)), [moves.fission((), 1)])
             if around
             else (integers(body), [moves.swap((), 0)])
         )
@@ -35,15 +35,15 @@ def pair(bounds: int, a: Word, b: Word, around: int) -> Made | None:
     body = seq(a(i), b(i))
     loop = bounded(EXTENTS[bounds](), If(binary("lt", i, n), body) if around else body, i)
     inner = (0, 0) if around else (0,)
-    rules: list[Rule | Recipe] = [moves.swap(inner, 0)]
-    return integers(loop), rules if around else [*rules, moves.distribute((), 1)]
+    rules: list[Rule | RuleBuilder] = [moves.swap(inner, 0)]
+    return integers(loop), rules if around else [*rules, moves.fission((), 1)]
 
 
 def two_loops(first: int, second: int, a: Word, b: Word, same: bool) -> Made:
     """Two loops one after the other: fused, joined."""
     i, j = Var.fresh("i"), Var.fresh("j")
     body = seq(bounded(EXTENTS[first](), a(i), i), bounded(EXTENTS[second](), (a if same else b)(j), j))
-    return integers(body), [moves.fuse((), 0), moves.join((), 0)]
+    return integers(body), [moves.fuse((), 0), moves.join_index_sets((), 0)]
 
 
 def _neighbours(low: int, first: int, second: int, a: Word, gap: int) -> Made:
@@ -53,7 +53,7 @@ def _neighbours(low: int, first: int, second: int, a: Word, gap: int) -> Made:
     i, j = Var.fresh("i"), Var.fresh("j")
     start, extent = starts[low], extents[first]
     body = seq(For(i, start, extent, a(i)), For(j, start + extent + gap, extents[second], a(j)))
-    return integers(body), [moves.join((), 0), moves.fuse((), 0)]
+    return integers(body), [moves.join_index_sets((), 0), moves.fuse((), 0)]
 
 
 MIDDLES: tuple[Expr, ...] = (
@@ -78,7 +78,7 @@ def one_loop(bounds: int, a: Word, b: Word | None) -> Made:
     body = a(i) if b is None else seq(a(i), b(i))
     func = integers(bounded(EXTENTS[bounds](), body, i))
     return func, [
-        *[moves.partition((), m) for m in MIDDLES],
+        *[moves.split_index_set((), m) for m in MIDDLES],
         made(run_once(()), func),
         in_a_loop((0,), Var.fresh("o")),
     ]
@@ -93,7 +93,7 @@ def _licensed(outer: int, bounds: int, a: Word, b: Word | None) -> Made:
         loop = bounded(EXTENTS[outer - 1](), loop, o)
     paths = [(), (0,)] if outer else [()]
     func = integers(loop)
-    rules: list[Rule | Recipe] = [of_kind(func, p, "parallel") for p in paths]
+    rules: list[Rule | RuleBuilder] = [of_kind(func, p, "parallel") for p in paths]
     rules += [of_kind(func, paths[-1], "vectorized"), of_kind(func, paths[-1], "thread_binding", "threadIdx.x")]
     return func, rules
 

@@ -27,7 +27,7 @@ from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe, in_a_loop, run_once
+from verified_tir.schedule.rule_builders import RuleBuilder, in_a_loop, run_once
 from verified_tir.testing.rules.building import load, made, of_kind, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, condition, one_of, value
 
@@ -59,24 +59,24 @@ def _sequence(draw: Draw, func: PrimFunc) -> tuple[Path, int] | None:
     return (found[0], draw(st.integers(0, len(found[1].stmts) - 2))) if found and len(found[1].stmts) > 1 else None
 
 
-def _split(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _split(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func, (For, If))
     body = found and (found[1].body if isinstance(found[1], For) else found[1].then_body)
     if not isinstance(body, Seq) or len(body.stmts) < 2:
         return None
-    return moves.distribute(found[0], draw(st.integers(1, len(body.stmts) - 1)))  # type: ignore[index]
+    return moves.fission(found[0], draw(st.integers(1, len(body.stmts) - 1)))  # type: ignore[index]
 
 
-def _partition(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _partition(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func, For)
     if found is None:
         return None
     path, loop = found
     middle = one_of(draw, const(1), const(2), loop.min + 1, loop.min + loop.extent, binary("min", loop.extent, 2))
-    return moves.partition(path, middle)
+    return moves.split_index_set(path, middle)
 
 
-def _reindex(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _reindex(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     """Reversal, shift, split, interchange of a nest drawn at random."""
     found = place(draw, func, For)
     if found is None:
@@ -99,7 +99,7 @@ def _reindex(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     return moves.reindex(path, 1, loops, guards, (low + (p * 2 + q),), ((i - low) // 2, (i - low) % 2))
 
 
-def _bind(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _bind(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func)
     assert found is not None
     values = [e for e in walk(found[1]) if isinstance(e, Expr) and not isinstance(e, Var) and e.dtype.code != "handle"]
@@ -109,7 +109,7 @@ def _bind(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     return Bind(found[0], Var.fresh("b", chosen.dtype), chosen)
 
 
-def _rewrite(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _rewrite(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func)
     assert found is not None
     path, stmt = found
@@ -144,7 +144,7 @@ def _variation(draw: Draw, scope: Scope, old: Expr) -> Expr | None:
     return value(draw, scope, like[0], 1)
 
 
-def _insert(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _insert(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func)
     assert found is not None
     path, side = found[0], one_of(draw, "before", "after")
@@ -160,7 +160,7 @@ def _insert(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     return Insert(path, new, side, draw(st.integers(0, 2)))
 
 
-def _erase(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _erase(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func)
     return None if found is None else Erase(found[0], draw(st.integers(0, 2)))
 
@@ -178,14 +178,14 @@ def _map(draw: Draw, extent: int) -> LayoutMap:
     return LayoutMap((x,), (x // 2,), (y,), (y * 2,), (const((extent + 1) // 2),), binary("lt", y, 0))
 
 
-def _storage(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _storage(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func, Allocate)
     if found is None or len(found[1].buffer.shape) != 1 or not isinstance(found[1].buffer.shape[0], IntImm):
         return None
     return Couple(found[0], _map(draw, found[1].buffer.shape[0].value))
 
 
-def _compact(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _compact(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     """A map of one dimension, by constants or by the variables around."""
     found = place(draw, func, Allocate)
     if found is None:
@@ -200,7 +200,7 @@ def _compact(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     return Couple(path, LayoutMap((x,), (image,), (y,), (back,), shape, FALSE), "touched")
 
 
-def _relayout(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _relayout(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     flat = [b for b in func.buffers if len(b.shape) == 1]
     if not flat:
         return None
@@ -209,43 +209,45 @@ def _relayout(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     return Relayout(b, _map(draw, b.shape[0].value), one_of(draw, None, zero, Undef(b.dtype)))
 
 
-def _introduce(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _introduce(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func)
     assert found is not None
     return moves.introduce(found[0], condition(draw, scope_at(func, found[0])))
 
 
-def _unit(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _single_trip(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func, For)
     return None if found is None else made(run_once(found[0]), func)
 
 
-def _kind(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _kind(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     found = place(draw, func, For)
     return None if found is None else of_kind(func, found[0], one_of(draw, "parallel", "vectorized", "unrolled"))
 
 
 def at(
-    kind: type[Stmt] | tuple[type[Stmt], ...], make: Callable[[Draw, Path], Rule | Recipe]
-) -> Callable[[Draw, PrimFunc], Rule | Recipe | None]:
+    kind: type[Stmt] | tuple[type[Stmt], ...], make: Callable[[Draw, Path], Rule | RuleBuilder]
+) -> Callable[[Draw, PrimFunc], Rule | RuleBuilder | None]:
     """A rule that needs nothing but a place."""
 
-    def choose(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+    def choose(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
         found = place(draw, func, kind)
         return None if found is None else make(draw, found[0])
 
     return choose
 
 
-def _in_sequence(make: Callable[[Path, int], Rule | Recipe]) -> Callable[[Draw, PrimFunc], Rule | Recipe | None]:
-    def choose(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _in_sequence(
+    make: Callable[[Path, int], Rule | RuleBuilder],
+) -> Callable[[Draw, PrimFunc], Rule | RuleBuilder | None]:
+    def choose(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
         found = _sequence(draw, func)
         return None if found is None else make(*found)
 
     return choose
 
 
-def _move(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
+def _move(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
     """An allocation goes anywhere; mostly to where it may, a step or two in or out."""
     found = place(draw, func, Allocate)
     if found is None:
@@ -257,14 +259,14 @@ def _move(draw: Draw, func: PrimFunc) -> Rule | Recipe | None:
     return Move(path, to, draw(st.integers(1, 2)))
 
 
-RULES: dict[str, Callable[[Draw, PrimFunc], Rule | Recipe | None]] = {
+RULES: dict[str, Callable[[Draw, PrimFunc], Rule | RuleBuilder | None]] = {
     "swap": _in_sequence(moves.swap),
     "fuse": _in_sequence(moves.fuse),
-    "join": _in_sequence(moves.join),
-    "distribute": _split,
-    "partition": _partition,
-    "unit": _unit,
-    "wrap unit": at(Stmt, lambda draw, path: in_a_loop(path, Var.fresh("o"))),
+    "join index sets": _in_sequence(moves.join_index_sets),
+    "fission": _split,
+    "split index set": _partition,
+    "single trip": _single_trip,
+    "in a single-trip loop": at(Stmt, lambda draw, path: in_a_loop(path, Var.fresh("o"))),
     "reindex": _reindex,
     "bind": _bind,
     "inline": at(LetStmt, lambda draw, path: Inline(path)),
@@ -291,7 +293,7 @@ RULES: dict[str, Callable[[Draw, PrimFunc], Rule | Recipe | None]] = {
 """For each rule, an application of it to a program; ``None`` where the program has no place for it."""
 
 
-def application(draw: Draw, name: str, func: PrimFunc) -> Rule | Recipe | None:
+def application(draw: Draw, name: str, func: PrimFunc) -> Rule | RuleBuilder | None:
     """A random application of a rule, or ``None`` if none was found (or it would be ill-typed)."""
     try:
         return RULES[name](draw, func)

@@ -21,11 +21,11 @@ from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
 
-Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule | Recipe]]
+Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule | RuleBuilder]]
 """Statements in a row, and the rule for them, given the path of their sequence and their position in it."""
 
 
@@ -40,7 +40,7 @@ def _two_loops(draw: Draw, scope: Scope, same: bool) -> Scene:
     if same:
         start = low + extent if draw(st.integers(0, 3)) else low
         loops = For(i, low, extent, first), For(j, start, bounds(draw, scope)[1], _copy(first, i, j))
-        return loops, moves.join
+        return loops, moves.join_index_sets
     loops = For(i, low, extent, first), For(j, low, extent, statement(draw, scope.with_integer(j)))
     return loops, moves.fuse
 
@@ -48,7 +48,7 @@ def _two_loops(draw: Draw, scope: Scope, same: bool) -> Scene:
 def _split_loop(draw: Draw, scope: Scope) -> Scene:
     i = Var.fresh("i")
     parts = [statement(draw, scope.with_integer(i)) for _ in range(2)]
-    return (For(i, *bounds(draw, scope), seq(*parts)),), lambda path, k: moves.distribute((*path, k), 1)
+    return (For(i, *bounds(draw, scope), seq(*parts)),), lambda path, k: moves.fission((*path, k), 1)
 
 
 def _same_branches(draw: Draw, scope: Scope) -> Scene:
@@ -207,8 +207,8 @@ def _stored_again(draw: Draw, scope: Scope) -> Scene:
 
 SCENES: dict[str, Callable[[Draw, Scope], Scene]] = {
     "fuse": lambda draw, scope: _two_loops(draw, scope, False),
-    "join": lambda draw, scope: _two_loops(draw, scope, True),
-    "distribute": _split_loop,
+    "join index sets": lambda draw, scope: _two_loops(draw, scope, True),
+    "fission": _split_loop,
     "decide": _decided_branch,
     "merge": _same_branches,
     "hoist": _inner_branch,
@@ -220,12 +220,12 @@ SCENES: dict[str, Callable[[Draw, Scope], Scene]] = {
     "insert": _stored_again,
     "erase": _erased,
     "swap": _neighbours,
-    "unit": _single_iteration,
+    "single trip": _single_iteration,
 }
 
 
 @st.composite
-def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule | Recipe]:
+def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule | RuleBuilder]:
     """A program made for a rule: its statements in a sequence, in a loop or branch or alone."""
     x, y, z = (
         Buffer.declare("X", (6,), "int32"),

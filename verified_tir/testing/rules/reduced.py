@@ -13,14 +13,14 @@ from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import EXTENTS, F, G, X, Y, floats, integers, n, plus
 
 Of = Callable[[Expr, Expr], Expr]
 """Of the two loops' variables."""
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 
 SECOND: tuple[Callable[[Expr], Expr] | None, ...] = (None, lambda i: const(2), lambda i: i, lambda i: n)
 """Extents of an inner loop."""
@@ -53,11 +53,11 @@ OPS = ("add", "mul", "min", "max", "bitxor", "sub")
 
 def groups(
     path: tuple[int, ...], update: Store, i: Expr, j: Expr, sizes: tuple[Expr | int, ...]
-) -> list[Rule | Recipe]:
+) -> list[Rule | RuleBuilder]:
     """Splits into groups: by a loop's variable, by memory; for one element, and for each of several."""
     x, dtype = update.indices[0], update.buffer.dtype
     count = update.buffer.shape[0]
-    found: list[Rule | Recipe] = []
+    found: list[Rule | RuleBuilder] = []
 
     def group(shape: tuple[Expr | int, ...], index: tuple[Expr, ...], element: Callable[..., Expr] | None) -> None:
         inputs = tuple(Var.fresh(f"y{k}") for k in range(len(shape))) if element is not None else ()
@@ -80,12 +80,12 @@ def groups(
     return found
 
 
-def other_orders(path: tuple[int, ...], loops: list[For]) -> list[Rule | Recipe]:
+def other_orders(path: tuple[int, ...], loops: list[For]) -> list[Rule | RuleBuilder]:
     """The outer loop backwards; two loops exchanged."""
     outer = loops[0]
     r, last = Var.fresh("r"), outer.min + outer.min + outer.extent - 1
     back = moves.reindex(path, 1, (NewLoop(r, outer.min, outer.extent),), (), (last - r,), (last - outer.var,))
-    found: list[Rule | Recipe] = [moves.in_any_order(back)]
+    found: list[Rule | RuleBuilder] = [moves.in_any_order(back)]
     if len(loops) == 2:
         inner = loops[1]
         a, b = Var.fresh("a"), Var.fresh("b")

@@ -17,7 +17,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.recipes import Recipe, moved, with_else
+from verified_tir.schedule.rule_builders import RuleBuilder, moved, with_else
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Chain, Family
 from verified_tir.testing.rules.pool import (
@@ -37,7 +37,7 @@ from verified_tir.testing.rules.pool import (
     plus,
 )
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe | Chain]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder | Chain]]
 
 CONDITIONS: tuple[Callable[[Expr], Expr], ...] = (
     lambda i: load(X, 0) > 0,
@@ -79,8 +79,8 @@ def _branch(bounds: int, c: int, a: Word, b: Word | None, around: int) -> Made:
     ]
 
 
-def _reshapings(path: tuple[int, ...]) -> list[Rule | Recipe]:
-    ways: tuple[Rule | Recipe, ...] = tuple(moves.reshape(path, how) for how in ("nest", "unnest", "negate"))
+def _reshapings(path: tuple[int, ...]) -> list[Rule | RuleBuilder]:
+    ways: tuple[Rule | RuleBuilder, ...] = tuple(moves.reshape(path, how) for how in ("nest", "unnest", "negate"))
     return [*ways, moves.decide(path, True), moves.decide(path, False), moves.merge(path)]
 
 
@@ -90,11 +90,11 @@ def _twice(c: int, d: int, a: Word, b: Word, same: bool) -> Made:
     inner = If(CONDITIONS[d](i), a(i), a(i) if same else b(i))
     func = integers(For(i, const(0), const(3), If(CONDITIONS[c](i), inner)))
     split = If(CONDITIONS[c](i), seq(a(i), b(i)))
-    rules: list[Rule | Recipe] = [moves.merge((0, 0)), *_reshapings((0, 0)), moves.reshape((0,), "unnest")]
+    rules: list[Rule | RuleBuilder] = [moves.merge((0, 0)), *_reshapings((0, 0)), moves.reshape((0,), "unnest")]
     if same:
         return func, rules
     return integers(For(i, const(0), const(3), split)), [
-        moves.distribute((0,), 1),
+        moves.fission((0,), 1),
         moves.sink((0,)),
         *_reshapings((0,)),
     ]
@@ -189,7 +189,7 @@ def _added(bounds: int, a: Word, b: Word, c: Word, where: int) -> Made:
     path = ((0, 0), (0, 1), (0, 1), ())[where]
     new = c(i) if path else c(const(1))
     side = ("before", "before", "after", "after")[where]
-    rules: list[Rule | Recipe] = [Insert(path, new, side)]  # type: ignore[arg-type]
+    rules: list[Rule | RuleBuilder] = [Insert(path, new, side)]  # type: ignore[arg-type]
     if where == 0:
         rules += [Insert((0, 0), new, "before", overwritten_by=k) for k in (1, 2)]
         rules += [

@@ -16,12 +16,12 @@ from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, load, of_kind, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import X, Y, loop
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 INT8, FLOAT32, PAIR = DType.parse("int8"), DType.parse("float32"), DType.parse("int32x2")
 
 # ------------------------------------------------------------------------------------------------------------- views
@@ -85,7 +85,7 @@ def _viewed(start: int, a: Viewed, b: Viewed, own: bool) -> Made:
     v = Views(base)
     used = sorted({*a[0], *b[0]})
     nest: Stmt = For(i, const(start), const(2), seq(a[1](v, i), b[1](v, i)))
-    rules: list[Rule | Recipe] = []
+    rules: list[Rule | RuleBuilder] = []
     depth = (0,) * (len(used) + own)
     if own:
         nest = seq(nest, store(X, load(base, 0), 0), store(X, load(base, 1), 1))
@@ -98,7 +98,7 @@ def _viewed(start: int, a: Viewed, b: Viewed, own: bool) -> Made:
     )
     rules += [
         moves.swap((*depth, 0), 0),
-        moves.distribute(depth, 1),
+        moves.fission(depth, 1),
         reversed_,
         of_kind(func, depth, "parallel"),
     ]
@@ -148,12 +148,12 @@ def _narrow(low: int, extent: int, split: int, how: int) -> Made:
     start, size = _i8(EDGES[low]), (_i8(3), _i8(28), _i8(127), _i8(0), load(N8, 0), load(N8, 1))[extent]
     mid = (_i8(EDGES[low] + 1), _i8(127), _i8(0), load(N8, 2), start + size)[split]
     if how == 0:
-        return function([X, N8], For(i, start, size, at(i))), [moves.partition((), mid)]
+        return function([X, N8], For(i, start, size, at(i))), [moves.split_index_set((), mid)]
     if how == 1:
         rest = (_i8(1), _i8(100), load(N8, 0), load(N8, 3))[split % 4]
         known = seq(*[Assume(binary("ge", load(N8, k), const(0, INT8))) for k in range(4)])
         pair = seq(known, For(i, start, size, at(i)), For(j, start + size, rest, at(j)))
-        return function([X, N8], pair), [moves.join((), 4)]
+        return function([X, N8], pair), [moves.join_index_sets((), 4)]
     if how == 2:
         condition = load(Y, 0) > 0
         known = seq(*[Assume(binary("ge", load(N8, k), const(-128, INT8))) for k in range(4)])

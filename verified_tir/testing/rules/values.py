@@ -19,7 +19,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.recipes import Recipe
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import load, store
 from verified_tir.testing.rules.family import Family
 from verified_tir.testing.rules.pool import (
@@ -44,7 +44,7 @@ from verified_tir.testing.rules.pool import (
     view,
 )
 
-Made = tuple[PrimFunc, Sequence[Rule | Recipe]]
+Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 Maker = Callable[[], Stmt]
 
 # --------------------------------------------------------------------------------------------- facts about integers
@@ -322,7 +322,7 @@ def _named(extent: int, a: Word, b: Word, value: int) -> Made:
     what = VALUES[value](v)
     outside = VALUES[value](const(1))
     func = integers(For(v, const(0), count, seq(a(v), b(v))))
-    rules: list[Rule | Recipe] = [Bind(path, Var.fresh("x", what.dtype), what) for path in ((0,), (0, 0), (0, 1))]
+    rules: list[Rule | RuleBuilder] = [Bind(path, Var.fresh("x", what.dtype), what) for path in ((0,), (0, 0), (0, 1))]
     return func, [*rules, Bind((), Var.fresh("x", outside.dtype), outside)]
 
 

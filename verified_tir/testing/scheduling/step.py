@@ -63,14 +63,14 @@ def _code(text: str) -> Any:
 
 Writer = Callable[[Scene, Choices], str]
 """Writes one call for a program, by choices."""
-Recipe = Callable[["Schedule", Choices], Iterator["Step"]]
+RuleBuilder = Callable[["Schedule", Choices], Iterator["Step"]]
 """Gives steps one by one; each is taken (or refused) before the next one is asked for."""
 
 WRITERS: Final[dict[str, Writer]] = {}
 """How arguments are written, for each primitive."""
 FITTING: Final = "fitting"
 """The name of a plan for any primitive that has something to do when its turn comes."""
-RECIPES: Final[dict[str, Recipe]] = {}
+RECIPES: Final[dict[str, RuleBuilder]] = {}
 """Realistic sequences, by name."""
 
 
@@ -84,7 +84,7 @@ def writes(primitive: str) -> Callable[[Writer], Writer]:
     return note
 
 
-def recipe(function: Recipe) -> Recipe:
+def recipe(function: RuleBuilder) -> RuleBuilder:
     """Decorator: the function below is a recipe."""
     RECIPES[function.__name__] = function
     return function

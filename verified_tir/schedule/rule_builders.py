@@ -1,7 +1,7 @@
-"""Rules made of a program as it is: what means nothing, put on and taken off; and loops that run once.
+"""Rules that are built when they are applied: labels, attributes and annotations added and removed; single-trip loops.
 
-Each function here gives a *recipe*: what makes of a program a rule, or says why it has no place there.
-``Session.apply`` and ``Session.attempt`` take recipes as they take rules.
+Each function here returns a *rule builder*: a function that builds a rule for a program, or says why the rule does not
+apply to it.  ``Session.apply`` and ``Session.attempt`` take rule builders as they take rules.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from verified_tir.kernel.step import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 
-Recipe: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
+RuleBuilder: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
 
 
 def _statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
@@ -36,7 +36,7 @@ def _statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
         return NoMatch(path, str(problem))
 
 
-def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> Recipe:
+def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> RuleBuilder:
     """What ``make`` makes of the statement at ``path``: the same statement, a rule, or the reason why there is none."""
 
     def rule(func: PrimFunc) -> Rule | NoMatch:
@@ -51,7 +51,7 @@ def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> Recipe:
     return rule
 
 
-def labelled(path: Path, name: str, count: int = 1) -> Recipe:
+def labelled(path: Path, name: str, count: int = 1) -> RuleBuilder:
     """The statement at ``path`` gets a label; or ``count`` statements of a sequence, from there on."""
     if count == 1:
         return _of(path, lambda s: Block.label(name, s))
@@ -66,7 +66,7 @@ def labelled(path: Path, name: str, count: int = 1) -> Recipe:
     return _of(path[:-1], change)
 
 
-def unwrapped(path: Path) -> Recipe:
+def unwrapped(path: Path) -> RuleBuilder:
     """A label, or an attribute around a statement, goes."""
 
     def change(stmt: Stmt) -> Stmt | str:
@@ -78,12 +78,12 @@ def unwrapped(path: Path) -> Recipe:
     return _of(path, change)
 
 
-def unlabelled() -> Recipe:
+def unlabelled() -> RuleBuilder:
     """All labels go."""
     return _of((), without_labels)
 
 
-def split_label(path: Path, position: int, first: str) -> Recipe:
+def split_label(path: Path, position: int, first: str) -> RuleBuilder:
     """``with block: A; B`` ⟶ ``with first: A`` then ``with block: B``, where B begins at ``position``."""
 
     def change(stmt: Stmt) -> Stmt | str:
@@ -96,7 +96,7 @@ def split_label(path: Path, position: int, first: str) -> Recipe:
     return _of(path, change)
 
 
-def annotated(path: Path, annotations: Annotations) -> Recipe:
+def annotated(path: Path, annotations: Annotations) -> RuleBuilder:
     """The loop, allocation or label at ``path`` gets these annotations instead of its own."""
 
     def change(stmt: Stmt) -> Stmt | str:
@@ -112,7 +112,7 @@ def annotated(path: Path, annotations: Annotations) -> Recipe:
     return _of(path, change)
 
 
-def with_else(path: Path) -> Recipe:
+def with_else(path: Path) -> RuleBuilder:
     """The ``if`` at ``path``, which has no else branch, gets one in which nothing is done."""
 
     def change(stmt: Stmt) -> Stmt | str:
@@ -123,12 +123,12 @@ def with_else(path: Path) -> Recipe:
     return _of(path, change)
 
 
-def with_attributes(attrs: Annotations) -> Recipe:
+def with_attributes(attrs: Annotations) -> RuleBuilder:
     """The function gets these attributes instead of its own."""
     return lambda func: Same((), func.body, attrs)
 
 
-def of_kind(path: Path, kind: ForKind, thread: str = "") -> Recipe:
+def of_kind(path: Path, kind: ForKind, thread: str = "") -> RuleBuilder:
     """The loop at ``path`` is serial, parallel, vectorized, unrolled, or bound to a thread."""
 
     def change(stmt: Stmt) -> Stmt | str:
@@ -139,7 +139,7 @@ def of_kind(path: Path, kind: ForKind, thread: str = "") -> Recipe:
     return _of(path, change)
 
 
-def rescoped(path: Path, scope: str) -> Recipe:
+def rescoped(path: Path, scope: str) -> RuleBuilder:
     """The buffer allocated at ``path``, and every view of its block, lives in another storage scope."""
 
     def change(stmt: Stmt) -> Stmt | str:
@@ -152,7 +152,7 @@ def rescoped(path: Path, scope: str) -> Recipe:
     return _of(path, change)
 
 
-def moved(path: Path, how: Literal["hoist", "sink", "narrow", "widen"]) -> Recipe:
+def moved(path: Path, how: Literal["hoist", "sink", "narrow", "widen"]) -> RuleBuilder:
     """The allocation at ``path`` moves into the loop below it (``sink``), or around the statements that use it; or the
     one in the loop at ``path`` moves out (``hoist``); or the next statement of its sequence joins it (``widen``)."""
 
@@ -191,7 +191,7 @@ def _target(stmt: Stmt, how: str) -> tuple[Path, int] | str:
     return f"no allocation of the form that {how!r} needs"
 
 
-def run_once(path: Path) -> Recipe:
+def run_once(path: Path) -> RuleBuilder:
     """The loop of extent 1 at ``path`` becomes its body."""
 
     def make(func: PrimFunc) -> Rule | NoMatch:
@@ -205,13 +205,13 @@ def run_once(path: Path) -> Recipe:
     return make
 
 
-def in_a_loop(path: Path, var: Var) -> Recipe:
+def in_a_loop(path: Path, var: Var) -> RuleBuilder:
     """The statement at ``path`` becomes the body of a loop that runs once, over a fresh variable."""
     zero = const(0, var.dtype)
     return moves.reindex(path, 0, (NewLoop(var, zero, const(1, var.dtype)),), (), (), (zero,))
 
 
 __all__ = [
-    "Recipe", "annotated", "in_a_loop", "labelled", "moved", "of_kind", "rescoped", "run_once", "split_label",
+    "RuleBuilder", "annotated", "in_a_loop", "labelled", "moved", "of_kind", "rescoped", "run_once", "split_label",
     "unlabelled", "unwrapped", "with_attributes",
 ]  # fmt: skip
