@@ -245,7 +245,7 @@ def test_what_somebody_wrote_cannot_pass_for_the_report(folder: Path, capsys: py
     lines = out.splitlines()
     assert code == 1 and all(line.isprintable() for line in lines)
     assert not any(line.startswith(("2 certificates: proved", "file/rows  ok")) for line in lines)
-    assert "      file/rows  ok: the verdict 'sat' is no proof; a certificate has proofs only" in lines
+    assert "      file/rows  ok: the verdict 'sat' is not a proof; a certificate has proofs only" in lines
 
 
 def test_undecided_is_not_proved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

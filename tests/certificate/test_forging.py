@@ -206,17 +206,17 @@ MALFORMED: dict[str, tuple[str, str]] = {
     "a large number": ("(Erase [99999999999999999999999999] 0 false)", ""),
     "a negative place": ("(Erase [-1] 0 false)", ""),
     "an unknown form": ('(Trust "me")', "there is no form"),
-    "a statement": ("(Seq [])", "this is no rule"),
+    "a statement": ("(Seq [])", "this is not a rule"),
     "a theorem": ("(Theorem (Seq []) true [] [] none)", "Theorem.start"),
     "too few fields": ("(Erase [1])", "a Erase has 3 fields, not 1"),
     "a string for a place": ('(Erase "1" 0 false)', "Erase.path: tuple is wanted"),
     "a number for a bool": ("(Erase [1] 0 1)", "Erase.dead_at_end: bool is wanted"),
-    "a bool for a number": ("(Erase [1] true false)", "a bool is no number"),
+    "a bool for a number": ("(Erase [1] true false)", "a bool is not a number"),
     "a free variable": ("(Partition [1] %99)", "nothing has the number %99"),
     "a free buffer": ("(Declare [1] @99)", "nothing has the number @99"),
     "a variable spelled again": ('(WrapUnit [1] (Var 0 "i" int32))', "the next Var has the number"),
     "another spelling": ("(Erase  [1] 0 false)", "not spelled in the canonical way"),
-    "a quotation": ("(Apply (Erase))", "this is no rule"),
+    "a quotation": ("(Apply (Erase))", "this is not a rule"),
     "another type of expression": ("(Partition [1] (Not (IntImm int32 1)))", "not takes bool operands"),
 }
 
@@ -248,7 +248,7 @@ def in_program(old: str, new: str) -> Callable[[Content], None]:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        (r"^\(PrimFunc", "(IRModule", "this is no program"),
+        (r"^\(PrimFunc", "(IRModule", "this is not a program"),
         (r"(?s)^.*$", "(IRModule [])", "this is a IRModule, not a program"),
         (r'\(Assume \(Binary "ge" %2', '(Assume (Binary "ge" %77', "nothing has the number %77"),
         (r'\(Var 6 "j" int32\)', "%5", "nothing has the number %6"),
@@ -257,7 +257,7 @@ def in_program(old: str, new: str) -> Callable[[Content], None]:
         (r'\[%5 %6\] none\)$|\[%5 %6\] none', "[%5 %5] none", ""),
         (r'"ge"', '"is"', "Binary.op"),
         (r"\(IntImm int32 6\)", "(IntImm int32 6000000000)", "does not fit int32"),
-        (r"\(IntImm int32 6\)", "(IntImm int32 true)", "a bool is no number"),
+        (r"\(IntImm int32 6\)", "(IntImm int32 true)", "a bool is not a number"),
         (r"float32 \[%2", "float32 [0x1.8p+1", "Buffer.shape"),
         (r'"A"', '"\\ud800"', ""),
     ],

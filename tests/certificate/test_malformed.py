@@ -1,4 +1,4 @@
-"""What is no manifest, no certificate and no plan: ``vtir check`` says so, and neither fails nor waits."""
+"""What is neither a manifest, a certificate nor a plan: ``vtir check`` says so, and neither fails nor waits."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def test_an_external_function_that_computes_what_stays_is_believed(
     for wrong in ("constant w", "a\nb"):
         forged = copy.deepcopy(document)
         next(s for s in forged["steps"] if s["function"])["function"] = wrong
-        assert any("is no name of a function" in f for f in steps_of(written, sealed_plan(forged))[0])
+        assert any("is not a name of a function" in f for f in steps_of(written, sealed_plan(forged))[0])
 
 
 def test_sums_in_another_order_are_believed_by_name() -> None:

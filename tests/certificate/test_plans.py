@@ -207,11 +207,11 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "a moved program that is said to be external": (
         lambda p: step(p, "moved").update(kind="external", certificate=None, root=None),
-        "its program is no call of an external function",
+        "its program is not a call of an external function",
     ),
     "a node of which another is said": (
         lambda p: step(p, "moved").update(node=["z"]),
-        "is no node before with these results",
+        "is not a node before with these results",
     ),
     "a certificate that is not there": (
         lambda p: step(p, "moved").update(certificate="m/none"),
@@ -466,4 +466,4 @@ def test_an_external_step_is_no_way_around_a_proof(written: Any) -> None:
     forged["assumptions"] = ["nn.relu z: what z is, is believed"]
     text(forged, "after", "T.max(", "T.min(")
     found = steps_of(sealed_plan(forged), certificates)
-    assert any("its program is no call of an external function" in f for f in found), found
+    assert any("its program is not a call of an external function" in f for f in found), found

@@ -236,7 +236,7 @@ def test_a_certificate_has_one_name_and_it_can_be_shown(folder: Path, name: str)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     manifest["certificates"][name] = manifest["certificates"][NAME]
     (folder / MANIFEST).write_text(write(manifest), encoding="utf-8")
-    with pytest.raises(BadStore, match="is no name of a certificate") as refused:
+    with pytest.raises(BadStore, match="is not a name of a certificate") as refused:
         checked(folder)
     assert str(refused.value).isprintable()
 
@@ -245,10 +245,10 @@ def test_nobody_waits_for_a_pipe(folder: Path) -> None:
     for path in (first_question(folder), folder / f"{NAME}.json"):
         path.unlink()
         os.mkfifo(path)
-        assert any("is no regular file" in f.problem for f in findings(folder))
+        assert any("is not a regular file" in f.problem for f in findings(folder))
     (folder / MANIFEST).unlink()
     os.mkfifo(folder / MANIFEST)
-    with pytest.raises(BadStore, match="is no regular file"):
+    with pytest.raises(BadStore, match="is not a regular file"):
         checked(folder)
 
 
@@ -278,8 +278,8 @@ FALSE = "(set-logic QF_LIA)\n(declare-fun x0 () Int)\n(assert (<= 0 x0))\n(check
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
-        (replace(*OBLIGATION, "expected")("sat"), "the verdict 'sat' is no proof"),
-        (replace(*OBLIGATION, "expected")("unknown"), "the verdict 'unknown' is no proof"),
+        (replace(*OBLIGATION, "expected")("sat"), "the verdict 'sat' is not a proof"),
+        (replace(*OBLIGATION, "expected")("unknown"), "the verdict 'unknown' is not a proof"),
         (replace("trace", 2, "before")(HASH), "it does not begin with the program that the step before it ended with"),
         (replace("trace", 1, "rules", 0, "after")(HASH), "its last rule does not end with the program"),
         (replace("trace")(lambda t: t[:-1]), "it does not end with the program after"),
@@ -287,7 +287,7 @@ FALSE = "(set-logic QF_LIA)\n(declare-fun x0 () Int)\n(assert (<= 0 x0))\n(check
         (replace("trace")(lambda t: [t[0], t[0], *t[1:]]), "comes first, and once"),
         (replace("before", "text")(["def f(:"]), "the text is not that of the program"),
         (replace("before", "text", 0)("# a comment"), "the text is not that of the program"),
-        (replace("before", "program")(["(PrimFunc"]), "this is no program: "),
+        (replace("before", "program")(["(PrimFunc"]), "this is not a program: "),
         (replace("before", "program", 1)(lambda line: " " + line), "not spelled in the canonical way"),
         (replace("relation")(lambda r: r[:1]), "it is about 1 parameters"),
         (replace("relation", 0, "before", "shape")(["n", "7"]), "the parameter of the program before is A"),
@@ -320,7 +320,7 @@ def test_what_contradicts_itself_is_found_whatever_the_hashes(
 def test_a_file_that_asks_something_else_is_no_question(folder: Path, text: str) -> None:
     digest = put_question(folder, text)
     forge(folder, replace(*OBLIGATION, "query")(digest))
-    assert any("is no question of vtir" in f.problem for f in findings(folder))
+    assert any("is not a question of vtir" in f.problem for f in findings(folder))
 
 
 def test_a_false_claim_is_not_proved(folder: Path) -> None:

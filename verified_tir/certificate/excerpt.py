@@ -1,9 +1,10 @@
 """What a Python file of schedules holds of TVMScript: its programs, and the constants that they may use.
 
-A file of schedules is no text of TVMScript: there are functions of Python in it, and whatever else.  It is not executed
-here.  So all statements are left out but these: imports, ``@T.prim_func`` functions, ``@I.ir_module`` classes, symbols,
-and names that are given a constant once.  A name that may be given another value anywhere (in a loop, by ``global``, by
-``import *``) is left out, too: a program that uses it cannot be read then, and is never read with a wrong value.
+A file of schedules is not a text of TVMScript: there are functions of Python in it, and whatever else.  It is not
+executed here.  So all statements are left out but these: imports, ``@T.prim_func`` functions, ``@I.ir_module`` classes,
+symbols, and names that are given a constant once.  A name that may be given another value anywhere (in a loop, by
+``global``, by ``import *``) is left out, too: a program that uses it cannot be read then, and is never read with a
+wrong value.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def question(folder: Path, digest: str) -> tuple[str, str]:
     try:
         assert_in_fragment(text)
     except NotAQuery as problem:
-        return "", f"{path} is no question of vtir: {problem}"
+        return "", f"{path} is not a question of vtir: {problem}"
     return text, ""
 
 
@@ -144,7 +144,7 @@ def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _chain(c["trace"], c["before"]["hash"], c["after"]["hash"])
     for place, o in _obligations(c):
         if o["expected"] != "unsat":
-            yield place, f"the verdict {o['expected']!r} is no proof; a certificate has proofs only"
+            yield place, f"the verdict {o['expected']!r} is not a proof; a certificate has proofs only"
     if (c["floats"]["mode"], bool(c["floats"]["reductions"])) not in (("bits", False), ("reassociated", True)):
         yield "floats", f"the mode {c['floats']['mode']!r} does not go with {len(c['floats']['reductions'])} reductions"
     if c["regenerable"]["yes"] == bool(c["regenerable"]["why not"]):
@@ -184,7 +184,7 @@ def _programs(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         try:
             read_as[which] = read_program(program)
         except BadText as refused:
-            yield f"{which}.program", f"this is no program: {refused}"
+            yield f"{which}.program", f"this is not a program: {refused}"
             continue
         problem = _other_text(read_as[which], "\n".join(c[which]["text"]))
         if problem:
@@ -200,7 +200,7 @@ def _other_text(func: PrimFunc, text: str) -> str:
             return "the text is not that of the program"
         return "" if structural_equal(parse_func(text), func) else "the text is read as another program"
     except (IRError, RecursionError) as problem:
-        return f"this is no text of a program: {problem}"
+        return f"this is not a text of a program: {problem}"
 
 
 def _relation(relation: list[dict[str, Any]], before: PrimFunc, after: PrimFunc) -> Iterator[tuple[str, str]]:

@@ -83,13 +83,13 @@ def _number(text: str) -> float | int:
     if text in ("nan", "inf", "-inf"):
         return float(text)
     if _NUMBER.fullmatch(text) is None:
-        raise GraphError(f"{text[:80]!r} is no number")
+        raise GraphError(f"{text[:80]!r} is not a number")
     return int(text) if text.lstrip("-").isdecimal() else float(text)
 
 
 def _integer(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
-        raise GraphError(f"{text[:80]!r} is no extent")
+        raise GraphError(f"{text[:80]!r} is not an extent")
     return int(text)
 
 

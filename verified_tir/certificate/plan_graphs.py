@@ -29,7 +29,7 @@ def array_hash(array: Array) -> str:
 def read_graph(plan: Mapping[str, Any], which: str) -> Graph:
     """The graph before or after; elements of constants that are not in the text are unknown, and take no room.
 
-    They are no numbers (in types that have these), since numbers, if they are few, stand in the text.  So the text of
+    They are not numbers (in types that have these), since numbers, if they are few, stand in the text.  So the text of
     the graph can be compared with the one that was read: there is one spelling, and nothing is passed over.
 
     :raises GraphError: if the text is none, or spelled in another way than ``graph_text`` does.

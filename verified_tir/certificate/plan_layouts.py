@@ -69,20 +69,20 @@ def read_layout(text: str) -> Layout:
     if text == PLAIN:
         return None
     if len(text) > _LENGTH or _depth(text) > _DEPTH:
-        raise GraphError(f"{text[:80]!r} is no layout: it is too long, or nested too deeply")
+        raise GraphError(f"{text[:80]!r} is not a layout: it is too long, or nested too deeply")
     try:
         found = Reader(records=_RECORDS).read(text)
         if not isinstance(found, (IndexMap, Padded)):
-            raise BadText("this is no index map")
+            raise BadText("this is not an index map")
         index_map = found.index_map if isinstance(found, Padded) else found
         if not all(isinstance(n, _ARITHMETIC) for e in index_map.outputs for n in walk(e)):
             raise BadText("an index is computed by arithmetic of the other indices")
         if not {n for e in index_map.outputs for n in walk(e) if isinstance(n, Var)} <= set(index_map.inputs):
-            raise BadText("it mentions what is no index")
+            raise BadText("it mentions what is not an index")
         if write_layout(found) != text:
             raise BadText("it is not spelled in the canonical way")
     except (BadText, IRError) as problem:
-        raise GraphError(f"{text[:80]!r} is no layout: {problem}") from None
+        raise GraphError(f"{text[:80]!r} is not a layout: {problem}") from None
     return found
 
 

@@ -212,7 +212,7 @@ class _Following:
         else:
             old = self.nodes.get(tuple(step["node"]))
             if old is None or [v.name for v in old.outputs] != [v.name for v in of]:
-                yield f"{', '.join(step['node'])} is no node before with these results"
+                yield f"{', '.join(step['node'])} is not a node before with these results"
                 return
             problems = list(self._of_node(step, old, node, texts))
             yield from problems
@@ -241,7 +241,7 @@ class _Following:
         if name is None or (step["kind"] == "same" and external_function(program) == name):
             return
         if not is_function(name):
-            yield f"{name!r} is no name of a function"
+            yield f"{name!r} is not a name of a function"
             return
         pairs = zip(old.inputs, node.inputs, strict=False)
         operands = [_in_layout(v, self._layout(w.name, v.name)) for v, w in pairs]
@@ -341,7 +341,7 @@ class _Following:
         """A node that an external function computes: its program calls it, and does nothing else."""
         function = external_function(program_of(node))
         if function is None or function != step["function"]:
-            yield f"it is said to be external, but its program is no call of an external function {step['function']}"
+            yield f"it is said to be external, but its program is not a call of an external function {step['function']}"
             return
         if len(old.inputs) != len(node.inputs) or len(old.outputs) != len(node.outputs):
             yield "it has other operands or results than the node before"
@@ -382,7 +382,7 @@ class _Following:
             self._believe(f"certificate {name}", f"sums into {sums} are taken in another order")
         for function in implemented(content, said.after):
             if not is_function(function):
-                yield f"{function!r} is no name of a function"
+                yield f"{function!r} is not a name of a function"
             self._believe(function, f"it does what an intrinsic describes, in {name}")
 
 

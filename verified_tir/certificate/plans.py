@@ -125,7 +125,7 @@ def _form(plan: Any) -> Iterator[tuple[str, str]]:
         return
     for which in ("before", "after"):
         if not isinstance(plan["constants"][which], dict):
-            yield f"constants.{which}", "these are no constants by name"
+            yield f"constants.{which}", "these are not constants by name"
             continue
         for name, constant in plan["constants"][which].items():
             wrong = list(misshapen(constant, CONSTANT, f"constants.{which}.{name}"))

@@ -109,7 +109,7 @@ def _problems(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     try:
         written = read_program("\n".join(c["before"]["program"]))
     except BadText as problem:
-        yield "before.program", f"this is no program: {problem}"
+        yield "before.program", f"this is not a program: {problem}"
         return
     try:
         derived = derive_program(written, licences, [r["value"] for *_, r in named], c["theorem"]["given up"], prover)

@@ -171,7 +171,7 @@ class _Replacing:
             return f"the certificate {step['certificate']} moves a parameter"
         for function in implemented(content, said.after):
             if not is_function(function):
-                return f"{function!r} is no name of a function"
+                return f"{function!r} is not a name of a function"
             what = f"it does what an intrinsic describes, in {step['certificate']}"
             self.believed.append(Believed(self.name, function, what))
         old = [self.nodes[name] for name in step["node"]]

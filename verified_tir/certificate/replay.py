@@ -25,11 +25,11 @@ class ReplayFailed(Exception):
 def made_again(text: str, calls: Sequence[Call], solver: Solver) -> Schedule:
     """The schedule of the calls.
 
-    :raises ReplayFailed: if a call fits no arguments, is refused, or is no step.
+    :raises ReplayFailed: if a call fits no arguments, is refused, or is not a step.
     """
     try:
         schedule = Schedule(text, solver=solver)
-    except Exception as refused:  # whatever a text that somebody wrote brings about, it is no proof
+    except Exception as refused:  # whatever a text that somebody wrote brings about, it is not a proof
         raise ReplayFailed(0, _said(refused)) from refused
     for k, call in enumerate(calls, 1):
         try:
@@ -42,7 +42,7 @@ def made_again(text: str, calls: Sequence[Call], solver: Solver) -> Schedule:
 def make(schedule: Schedule, call: Call) -> None:
     """Make a noted call on a schedule that stands at the program before it.
 
-    :raises Unrecordable: if it is no call of a primitive with arguments that fit.
+    :raises Unrecordable: if it is not a call of a primitive with arguments that fit.
     :raises ScheduleError: if the step is refused.
     """
     primitive = PRIMITIVES.get(call.primitive)

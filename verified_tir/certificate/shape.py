@@ -58,16 +58,16 @@ def misshapen(value: Any, wanted: Any = CERTIFICATE, place: str = "") -> Iterato
             yield from misshapen(value, _PLACE, place)
     elif wanted is OPTIONAL_COUNT:
         if value is not None and type(value) is not int:
-            yield place, "this is no number, and not null"
+            yield place, "this is neither a number nor null"
     elif wanted is OPTIONAL_NAME:
         if value is not None and not isinstance(value, str):
-            yield place, "this is no name, and not null"
+            yield place, "this is neither a name nor null"
     elif wanted is DIGEST:
         if not isinstance(value, str) or not _HASH.fullmatch(value):
             yield place, "this is no SHA-256 hash"
     elif isinstance(wanted, list):
         if not isinstance(value, list):
-            yield place, "this is no list"
+            yield place, "this is not a list"
             return
         for k, item in enumerate(value):
             yield from misshapen(item, wanted[0], f"{place}[{k}]")
@@ -77,5 +77,5 @@ def misshapen(value: Any, wanted: Any = CERTIFICATE, place: str = "") -> Iterato
             return
         for key, item in wanted.items():
             yield from misshapen(value[key], item, f"{place}.{key}" if place else key)
-    elif type(value) is not wanted:  # True is no number
+    elif type(value) is not wanted:  # True is not a number
         yield place, f"this is no {wanted.__name__}"

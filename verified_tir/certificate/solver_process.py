@@ -130,7 +130,7 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who asks is interrupted, and kills
     _bound_memory()
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what a solver prints is no answer
+    os.dup2(2, 1)  # what a solver prints is not an answer
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         for line in sys.stdin:
             solver, text, budget, seconds = json.loads(line)

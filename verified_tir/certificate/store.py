@@ -37,7 +37,7 @@ _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class BadStore(ValueError):
-    """A folder that is no store of certificates; the message names the file."""
+    """A folder that is not a store of certificates; the message names the file."""
 
 
 def obligation_path(digest: str) -> PurePosixPath:
@@ -83,7 +83,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except BadJson as problem:
         raise BadStore(f"{path}: {problem}") from None
     if not isinstance(found, dict):
-        raise BadStore(f"{path}: this is no manifest")
+        raise BadStore(f"{path}: this is not a manifest")
     if found.get("schema") != SCHEMA:
         raise BadStore(f"{path}: its schema is {other_schema(found.get('schema'))}")
     certificates = found.get("certificates")
@@ -91,7 +91,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise BadStore(f"{path}: it lists no certificates")
     plans = found.get("plans", {})
     if not isinstance(plans, dict) or not all(isinstance(v, str) for v in plans.values()):
-        raise BadStore(f"{path}: its plans are no list of plans")
+        raise BadStore(f"{path}: its plans are not list of plans")
     for name in (*certificates, *plans):
         _check_name(path, name)
     return found
@@ -105,7 +105,7 @@ def _check_name(path: Path, name: str) -> None:
     if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
         raise BadStore(f"{path}: {name!r} lies outside the folder")
     if PurePosixPath(name).as_posix() != name or name == "." or not name.isprintable():
-        raise BadStore(f"{path}: {name!r} is no name of a certificate: it is no path, or cannot be shown")
+        raise BadStore(f"{path}: {name!r} is not a name of a certificate: it is not a path, or cannot be shown")
 
 
 def save(
@@ -305,7 +305,7 @@ def constant_bytes(folder: Path, digest: str, size: int) -> bytes | None:
 
 def _assert_file(path: Path) -> None:
     if path.exists() and not path.is_file():
-        raise OSError(f"{path.name} is no regular file")
+        raise OSError(f"{path.name} is not a regular file")
 
 
 __all__ = [

@@ -52,7 +52,7 @@ def _arrays(func: PrimFunc, paddings: list[Padding]) -> str:
 
 
 def _extents(theorem: Refines) -> Iterator[str]:
-    """Each symbolic extent, symbols first.  A symbol that is no extent itself may have any value of its type."""
+    """Each symbolic extent, symbols first.  A symbol that is not an extent itself may have any value of its type."""
     buffers = (*theorem.before.buffers, *theorem.after.buffers)
     extents = dict.fromkeys(e for b in buffers for e in b.shape if free_vars(e))
     given = dict.fromkeys(e for b in theorem.before.buffers for e in b.shape if free_vars(e))

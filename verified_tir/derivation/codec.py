@@ -238,7 +238,7 @@ def _exactly(kind: type, items: Sequence[Any]) -> Any:
         except Inexact as problem:
             raise BadText(f"{kind.__name__}.{name}: {problem}") from None
         if not _of_same_types(value, item):
-            raise BadText(f"{kind.__name__}.{name}: a bool is no number")
+            raise BadText(f"{kind.__name__}.{name}: a bool is not a number")
         found.append(value)
     return kind(*found)
 
@@ -264,7 +264,7 @@ def write_program(func: PrimFunc) -> str:
 def read_program(text: str) -> PrimFunc:
     """The program of a text, its variables new ones.
 
-    :raises BadText: if it is no program in the canonical spelling.
+    :raises BadText: if it is not a program in the canonical spelling.
     """
     found = Reader().read(text)
     if type(found) is not PrimFunc:

@@ -33,7 +33,7 @@ DIGITS: Final = 400
 
 
 class BadText(ValueError):
-    """A text that is no value in the canonical spelling; the message says what is wrong."""
+    """A text that is not a value in the canonical spelling; the message says what is wrong."""
 
 
 @final
@@ -121,14 +121,14 @@ def _token(group: str, text: str) -> Token:
     try:
         return DType.parse(text)
     except (IRError, ValueError) as problem:
-        raise BadText(f"{text!r} is no word and no type: {problem}") from None
+        raise BadText(f"{text!r} is neither a word nor a type: {problem}") from None
 
 
 def _float(text: str) -> float:
     try:
         return float(text) if text in ("nan", "inf", "-inf") else float.fromhex(text)
     except (OverflowError, ValueError):
-        raise BadText(f"{text} is no float") from None
+        raise BadText(f"{text} is not a float") from None
 
 
 def atom(value: Atom) -> str:

@@ -167,7 +167,7 @@ def derive_program(
     try:
         blocks = Reader(Scope.of(start)).read(licences)
         if type(blocks) is not tuple or not all(type(b) is Var for b in blocks):
-            raise BadText("the licensed blocks are no variables")
+            raise BadText("the licensed blocks are not variables")
         if Writer(Scope.of(start)).write(blocks) != licences:
             raise BadText("the licensed blocks are not spelled in the canonical way")
     except BadText as problem:
@@ -185,7 +185,7 @@ def derive_program(
 def derive(data: Theorem, prover: Prover) -> tuple[Refines, tuple[Owed, ...], tuple[Applied, ...]]:
     """The theorem of a derivation, what was owed for its licences, and what each rule did.
 
-    :raises NotDerived: if a text is no rule, or the kernel refuses.
+    :raises NotDerived: if a text is not a rule, or the kernel refuses.
     """
     theorem = _kernel(-1, lambda: reflexive(data.start, definite=data.definite))
     licence: tuple[Owed, ...] = ()
@@ -237,7 +237,7 @@ def _read_rule(k: int, text: str, scope: Scope, prover: Prover) -> tuple[Rule, l
     try:
         rule = Reader(scope, records(), derived).read(text)
         if type(rule) not in RULES:
-            raise BadText("this is no rule")
+            raise BadText("this is not a rule")
         if write_rule(rule, scope) != text:
             raise BadText("it is not spelled in the canonical way")
     except BadText as problem:

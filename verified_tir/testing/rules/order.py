@@ -1,4 +1,4 @@
-"""Grammars for the rules about order: swap, fission, fuse, index-set splitting and joining, single-trip loops, kinds."""
+"""Grammars for the rules about order: swap, fission, fusion, index-set splitting, single-trip loops, kinds."""
 
 from __future__ import annotations
 
