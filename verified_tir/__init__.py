@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from verified_tir.kernel.theorem import Refines
     from verified_tir.schedule.constraint import BufferConstraint
     from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
+    from verified_tir.schedule.footprint import DomainTouched, domain_touched
     from verified_tir.schedule.index_map import AXIS_SEPARATOR, IndexMap
     from verified_tir.schedule.intrinsics import TensorIntrin
     from verified_tir.schedule.registry import expect_refusal, schedule
     from verified_tir.schedule.schedule import Schedule
     from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding
-    from verified_tir.schedule.touched import DomainTouched, domain_touched
 
 _WHERE = {
     "AXIS_SEPARATOR": "verified_tir.schedule.index_map",
     "BufferConstraint": "verified_tir.schedule.constraint",
     "CodegenError": "verified_tir.codegen.errors",
-    "DomainTouched": "verified_tir.schedule.touched",
+    "DomainTouched": "verified_tir.schedule.footprint",
     "Function": "verified_tir.codegen.runtime",
     "HoistConditional": "verified_tir.schedule.tactics.hoist",
     "HoistLetBinding": "verified_tir.schedule.tactics.hoist",
@@ -54,7 +54,7 @@ _WHERE = {
     "TensorIntrin": "verified_tir.schedule.intrinsics",
     "Undecided": "verified_tir.schedule.errors",
     "build": "verified_tir.codegen.build",
-    "domain_touched": "verified_tir.schedule.touched",
+    "domain_touched": "verified_tir.schedule.footprint",
     "expect_refusal": "verified_tir.schedule.registry",
     "parse": "verified_tir.ir.script",
     "parse_func": "verified_tir.ir.script",

@@ -54,7 +54,7 @@ def compact(
 ) -> Couple:
     """What is touched of a buffer stands elsewhere; ``back`` leads from there to where it stood."""
     ys = tuple(Var.fresh("y") for _ in shape)
-    return Couple(path, LayoutMap(inputs, outputs, ys, back(*ys), shape, FALSE), "touched")
+    return Couple(path, LayoutMap(inputs, outputs, ys, back(*ys), shape, FALSE), "accessed")
 
 
 def take(rule: Rule | RuleBuilder, theorem: Refines, prover: Prover = PROVER) -> Refines | NoMatch | Unproved:

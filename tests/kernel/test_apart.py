@@ -59,7 +59,9 @@ for r in range(2):
             B[i] = t[i]
 """)
     x = Var.fresh("x")
-    refused(f, compact((), (x,), (const(0),), (const(1),)), "no two touched elements of t are mapped to the same place")
+    refused(
+        f, compact((), (x,), (const(0),), (const(1),)), "no two accessed elements of t are mapped to the same place"
+    )
     accepted(f, compact((), (x,), (3 - x,), (const(4),), lambda y: (3 - y,)))
 
 

@@ -328,7 +328,7 @@ def test_what_an_opaque_call_finds_from_an_address_does_not_move() -> None:
     x, y = Var.fresh("x"), Var.fresh("y")
     turned = LayoutMap((x,), (3 - x,), (y,), (3 - y,), (const(4),), FALSE)
     text = 'C = T.alloc_buffer((4,), "int32")\nC[0] = 1\nT.evaluate(T.call_extern("int32", "g", T.address_of({}[0])))'
-    for rule in (Couple((), turned), Couple((), turned, "touched")):
+    for rule in (Couple((), turned), Couple((), turned, "accessed")):
         refused(program(text.format("C")), rule, "the address of an element of C may escape to an opaque call")
         accepted(program(text.format("B")), rule)
 

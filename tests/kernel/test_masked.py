@@ -107,6 +107,6 @@ def test_a_layout_that_is_undef_in_masked_lanes(row: Expr) -> None:
                 .replace("M", "T.Broadcast(T.bool(False), 4)"), EIGHT)  # fmt: skip
     rows = LayoutMap((x, y), (row, y), (z, w), (const(0), w), (const(2), const(8)), FALSE)
     if row is const(0):
-        accepted(f, Couple((), rows, "touched"))
+        accepted(f, Couple((), rows, "accessed"))
     else:
-        refused(f, Couple((), rows, "touched"), "an index that is undef (Refuted)")
+        refused(f, Couple((), rows, "accessed"), "an index that is undef (Refuted)")

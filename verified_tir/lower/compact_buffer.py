@@ -66,7 +66,7 @@ class CompactBuffer(Pass):
         if found is None:
             return
         try:
-            work.session.apply(Couple(path, _window(buffer, found), "touched"))
+            work.session.apply(Couple(path, _window(buffer, found), "accessed"))
             as_ramps(work.session, path)
         except TacticFailed as failed:
             work.note(f"{buffer.name} keeps its size: {reason(failed.refusal)}")

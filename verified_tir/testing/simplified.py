@@ -12,8 +12,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import script
 from verified_tir.ir.visit import walk
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.footprint import domain_touched
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.schedule.touched import domain_touched
 from verified_tir.semantics.interpreter import ArgumentError, Outcome
 from verified_tir.semantics.memory import View
 from verified_tir.testing.assertions import assert_refines

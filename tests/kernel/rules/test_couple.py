@@ -75,7 +75,7 @@ def test_vector_accesses_move_lane_by_lane() -> None:
     refused(
         f,
         compact((), (x,), (x // 2,), (const(3),), lambda y: (y * 2,)),
-        "no two touched elements of t are mapped to the same place",
+        "no two accessed elements of t are mapped to the same place",
     )
 
 
@@ -115,11 +115,11 @@ def test_compact() -> None:
 def test_what_is_wrong_with_a_compaction() -> None:
     f = program(TILES.format("4,", "2 * i + j", "2 * i + j"))
     i = variable(f, "i")
-    fits = "layout: every touched element of t lies within the new shape (Refuted)"
+    fits = "layout: every accessed element of t lies within the new shape (Refuted)"
     refused(f, compact((0,), (x,), (x - i * 2,), (const(1),), lambda y: (y + i * 2,)), fits)
     refused(f, compact((0,), (x,), (x - i,), (const(2),), lambda y: (y + i,)), fits)
     refused(f, compact((0,), (x,), (x % 2 - 1,), (const(2),), lambda y: (y + 1 + i * 2,)), fits)
-    apart = "layout: no two touched elements of t are mapped to the same place (Refuted)"
+    apart = "layout: no two accessed elements of t are mapped to the same place (Refuted)"
     refused(f, compact((0,), (x,), (x // 4,), (const(1),), lambda y: (y + i * 2,)), apart)
     refused(f, compact((0,), (x,), (x - i * 2,), (const(2),)), apart)  # the inverse must fit, too
     refused(f, compact((0,), (x,), (4 // (x - 1) * 0 + x % 2,), (const(2),)), "no division by zero (Refuted)")
@@ -136,7 +136,7 @@ def test_what_else_is_touched_is_no_element_of_it() -> None:
     accepted(f, compact((0,), (x,), (x - i * 2,), (const(2),), lambda y: (y + i * 2,)))
     unwritten = program("t = T.alloc_buffer((4,), 'int32')\nB[0] = t[1]")
     accepted(unwritten, compact((), (x,), (x - 1,), (const(1),), lambda y: (y + 1,)))
-    refused(unwritten, compact((), (x,), (x,), (const(1),)), "every touched element of t lies within the new shape")
+    refused(unwritten, compact((), (x,), (x,), (const(1),)), "every accessed element of t lies within the new shape")
 
 
 def test_what_does_not_fit_a_compaction() -> None:

@@ -1,8 +1,8 @@
-"""A local buffer is replaced by another one that holds the same: data refinement.
+"""Data refinement: a local buffer is replaced by another one with the same elements at other places (compaction).
 
     B = alloc(s); S[B[x]]             ⟶        B′ = alloc(s′); S[B′[φ(x)]]
 
-Call an element of B *live* if it matters: all elements of the box, or only those that some access of S touches.  φ may
+Call an element of B *live* if it matters: all elements of the box, or only those that S accesses.  φ may
 mention variables from around the allocation, which do not change while B lives, and reads no memory.  So with
 
     for i: B = alloc(100); … B[4 * i + j] …     ⟶     for i: B′ = alloc(4); … B′[j] …
@@ -45,12 +45,12 @@ from verified_tir.kernel.step import Rewrite
 class Couple:
     """Replace the buffer allocated at ``path`` by one whose elements stand where ``layout`` says.
 
-    :param live: which elements have a place: all, or those that are touched.
+    :param live: which elements have a place: all, or those that are accessed.
     """
 
     path: ir.Path
     layout: LayoutMap
-    live: Literal["all", "touched"] = "all"
+    live: Literal["all", "accessed"] = "all"
     separators: tuple[int, ...] = ()
 
     def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
@@ -80,4 +80,4 @@ class Couple:
         for a in run.accesses:
             if a.buffer is old:
                 place = (*self.path, *a.place)
-                yield from self.layout.coupled(run.context, old, a.indices, a.given, place, "touched element")
+                yield from self.layout.coupled(run.context, old, a.indices, a.given, place, "accessed element")

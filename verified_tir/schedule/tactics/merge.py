@@ -25,11 +25,11 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.logic.called import called
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule import moves
+from verified_tir.schedule.footprint import footprint_of
 from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle
-from verified_tir.schedule.touched import touched_by
 
 COMBINATIONS = 64
 """How many values of inner loops are looked at for the element in which two iterations meet."""
@@ -167,8 +167,8 @@ def _explained(failed: TacticFailed, first: For, second: For) -> TacticFailed:
     # of two views of one block the claim names that of the first loop
     buffer = next((b for b in (*_buffers(first), *_buffers(second)) if claim.endswith(f" of {b.name}")), None)
     if not where and buffer is not None:
-        one = touched_by(first.body, buffer, reads=not writes, writes=writes)
-        two = touched_by(second.body, buffer, reads=writes)
+        one = footprint_of(first.body, buffer, reads=not writes, writes=writes)
+        two = footprint_of(second.body, buffer, reads=writes)
         verbs = ("writes", "touches") if writes else ("reads", "writes")
         where = f"but the first {verbs[0]} {one}, the second {verbs[1]} {two}"
     more = f"{why}; {where}" if where else why

@@ -38,7 +38,7 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
     for region in (needed, touched):
         if region is None or _is_whole(region):
             continue
-        if session.attempt(Couple(path, region.layout(), "touched")):
+        if session.attempt(Couple(path, region.layout(), "accessed")):
             as_ramps(session, path)
             simplify_expressions(session, path)
             return

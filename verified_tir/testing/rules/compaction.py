@@ -79,7 +79,7 @@ def _windows(
         for extent in EXTENTS:
             x, y = Var.fresh("x"), Var.fresh("y")
             layout = LayoutMap((x,), (image(i, x),), (y,), (back(i, y),), (extent(i),), FALSE)
-            rules.append(Couple((0,), layout, "touched"))
+            rules.append(Couple((0,), layout, "accessed"))
     return integers(body), rules
 
 

@@ -127,14 +127,14 @@ def _locals(event: int, fill: int, outside: int, after: int) -> Made:
     if outside:
         body = seq(Allocate(t, seq(For(i, const(0), const(2), inner), *last)))
         moves: list[Rule | RuleBuilder] = [Move((), (0,)), Move((), (0, 0)), Move((), (0, 0), 2)]
-        return integers(body), [*moves, *[Couple((), m, "touched") for m in maps], *[Couple((), m) for m in maps]]
+        return integers(body), [*moves, *[Couple((), m, "accessed") for m in maps], *[Couple((), m) for m in maps]]
     body = seq(For(i, const(0), const(2), Allocate(t, inner)), *last)
     at = (0, 0) if last else (0,)
     return integers(body), [
         Move(at, ()),
         Move(at, at[:-1]),
         *[Couple(at, m) for m in maps],
-        Couple(at, maps[0], "touched"),
+        Couple(at, maps[0], "accessed"),
     ]
 
 

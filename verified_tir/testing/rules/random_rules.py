@@ -197,7 +197,7 @@ def _compact(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:
         (x * 1, y), (v - x, v - y), (x + v, y - v), (x - v, y - v),
     )  # fmt: skip
     shape = (one_of(draw, const(1), const(2), const(3), v),)
-    return Couple(path, LayoutMap((x,), (image,), (y,), (back,), shape, FALSE), "touched")
+    return Couple(path, LayoutMap((x,), (image,), (y,), (back,), shape, FALSE), "accessed")
 
 
 def _relayout(draw: Draw, func: PrimFunc) -> Rule | RuleBuilder | None:

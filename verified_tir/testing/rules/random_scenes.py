@@ -126,7 +126,7 @@ def _windows(draw: Draw, scope: Scope) -> Scene:
     extent = const(draw(st.integers(1, 3)))
     body = Allocate(t, seq(fill, use))
     layout = LayoutMap((x,), (image,), (y,), (back,), shape, FALSE)
-    return (For(i, const(0), extent, body),), lambda path, n: Couple((*path, n, 0), layout, "touched")
+    return (For(i, const(0), extent, body),), lambda path, n: Couple((*path, n, 0), layout, "accessed")
 
 
 def _fitting(draw: Draw, b: Buffer, i: Var) -> tuple[Expr, ...]:

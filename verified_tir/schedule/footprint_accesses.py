@@ -25,7 +25,7 @@ from verified_tir.schedule.simplify_index import negate
 @final
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The elements that one access touches: ``indices`` for all iterations of ``loops`` in which ``conditions`` hold.
+    """The footprint of one access: ``indices`` for all iterations of ``loops`` in which ``conditions`` hold.
 
     An index of ``None`` may be anything within the buffer.
     """
@@ -35,7 +35,7 @@ class Piece:
     conditions: tuple[Expr, ...]
     write: bool
     why: str = ""
-    """Why fewer elements may be touched than this says."""
+    """Why fewer elements may be accessed than this says."""
 
 
 @final

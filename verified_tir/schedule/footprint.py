@@ -1,10 +1,10 @@
-"""Which elements of a buffer a statement touches (RFC 77, "Enhancement - Predicate for DomainTouched").
+"""The footprint of a statement: which elements of a buffer it accesses (RFC 77, "Predicate for DomainTouched").
 
 Input: a program, a buffer, and the block or loop that is asked about.  Output: a :class:`DomainTouched`: a range for
 each dimension, and a condition over the indices.  The indices of each access are inverted as an index map; where they
 do not determine the iteration (``A[i + f]``), the condition has *witnesses*: there is some f for which it holds.
 
-The analysis is not part of any proof.  It says more elements than are touched only where it says why.
+The analysis is not part of any proof.  It gives more elements than are accessed only where it says why.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from verified_tir.ir.paths import at, places
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.schedule.footprint_accesses import pieces
+from verified_tir.schedule.footprint_solve import POINTS, Solved, index_variables, of_one_type, solve
 from verified_tir.schedule.index_eval import UnsafeIndex, evaluate
 from verified_tir.schedule.loop_layout import Ranges
 from verified_tir.schedule.simplify_index import junction
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.tidy import size
-from verified_tir.schedule.touched_accesses import pieces
-from verified_tir.schedule.touched_solve import POINTS, Solved, index_variables, of_one_type, solve
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
@@ -45,14 +45,14 @@ Mask = npt.NDArray[np.bool_]
 @final
 @dataclass(frozen=True, slots=True)
 class DomainTouched:
-    """The elements of ``buffer`` that are touched: those within ``ranges`` for which ``predicate`` holds.
+    """The elements of ``buffer`` that are accessed: those within ``ranges`` for which ``predicate`` holds.
 
     :ivar indices: one variable for each dimension.
     :ivar ranges: (least index, number of indices) for each dimension.
     :ivar predicate: a condition over the indices, the witnesses, shape symbols and loops around the statement.
-    :ivar witnesses: further variables of the predicate, with their ranges: an element is touched if it holds for some
+    :ivar witnesses: further variables of the predicate, with their ranges: an element is accessed if it holds for some
         values of theirs.
-    :ivar exact: whether each of these elements is touched in every run (that has no undefined behaviour).
+    :ivar exact: whether each of these elements is accessed in every run (that has no undefined behaviour).
     :ivar why: if not, why there may be fewer.
     """
 
@@ -110,7 +110,7 @@ def domain_touched(
     reads: bool = True,
     writes: bool = True,
 ) -> DomainTouched:
-    """The elements of a buffer that a program, or a block or loop in it, touches.
+    """The footprint of a program, or of a block or loop in it, in a buffer: the elements that it reads or writes.
 
     Loops inside are run through; of loops outside, and of shape symbols, the result is a function.
 
@@ -126,10 +126,10 @@ def domain_touched(
     func = func.with_body(expand(func.body))
     found = _buffer(func, buffer)
     stmt = _statement(func, block, loop if isinstance(program, (PrimFunc, str)) else _current(program, loop))
-    return touched_by(stmt, found, reads=reads, writes=writes)
+    return footprint_of(stmt, found, reads=reads, writes=writes)
 
 
-def touched_by(stmt: Stmt, buffer: Buffer, *, reads: bool = True, writes: bool = True) -> DomainTouched:
+def footprint_of(stmt: Stmt, buffer: Buffer, *, reads: bool = True, writes: bool = True) -> DomainTouched:
     """The elements of a buffer that a statement touches, whose blocks are expanded."""
     parts = [p for p in pieces(stmt, buffer) if (p.write and writes) or (not p.write and reads)]
     shape, parts = of_one_type(buffer.shape, parts)

@@ -1,7 +1,7 @@
-"""The elements that one access touches, as a range for each dimension and a condition over the indices.
+"""The footprint of one access, as a range for each dimension and a condition over the indices.
 
 The indices are inverted as an index map (``loop_layout``).  Loops that they do not determine, and loops that only move
-a condition, remain as witnesses: the element is touched if the condition holds for some values of theirs.
+a condition, remain as witnesses: the element is accessed if the condition holds for some values of theirs.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.ir.widen import Widening
 from verified_tir.schedule.bounds import Bounds
+from verified_tir.schedule.footprint_accesses import Piece
 from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.index_map import IndexMapError
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
 from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.tidy import conjuncts, size
-from verified_tir.schedule.touched_accesses import Piece
 
 POINTS = 1 << 16
 """How many places, witnesses included, are looked at one by one."""
