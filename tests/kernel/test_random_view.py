@@ -404,7 +404,7 @@ FAULTS: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "loads may come from anywhere": ("moved to views", without("view", "reads where")),
     "all is safe": ("moved to views", unsafe_is_safe(rule_module)),
     "extents have a meaning": ("declare", setting(scope_module, "extents_safe", blind)),
-    "any block is large enough": ("blocks", without("view", "holds")),
+    "any block is large enough": ("blocks", without("view", "large enough")),
     "masks are lost": ("bool", setting(rule_module._Place, "redirected", without_mask(rule_module._Place.redirected))),
 }
 
