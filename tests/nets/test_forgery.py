@@ -105,7 +105,7 @@ def agree(theorem: Refines) -> None:
     if theorem.relation or theorem.before is not FUNC or theorem.after is FUNC:
         return
     for arguments, before in BEFORE:
-        after = run(theorem.after, arguments, check_licences=True)
+        after = run(theorem.after, arguments, check_races=True)
         assert not refines(before, after) and not after.findings
 
 

@@ -139,5 +139,5 @@ def test_steps_and_races_count_inside_the_callee() -> None:
     with pytest.raises(StepLimit):
         execute(body, max_steps=7)
     parallel = loop(i, 2, body, "parallel")
-    (finding,) = execute(parallel, check_licences=True).findings
+    (finding,) = execute(parallel, check_races=True).findings
     assert (finding.var, finding.buffer, finding.indices) == (i, "Y", (0,))

@@ -79,7 +79,7 @@ class StagingPrimitives(Primitives):
         ``set_scope("t", "shared")``.
 
         :raises ScheduleError: for a parameter; or if threads of the program would then share the buffer, or no longer
-            share it (see ``docs/rules/licences.md``).
+            share it (see ``docs/rules/race-free.md``).
         """
 
         def steps(s: Session) -> None:

@@ -328,7 +328,7 @@ class _Search:
         """Run a program with its padding filled in."""
         masks = pad(func, paddings, arrays, sizes)
         outcome = run(
-            func, {**arrays, **_scalars(func, sizes)}, max_steps=steps, check_licences=watch,
+            func, {**arrays, **_scalars(func, sizes)}, max_steps=steps, check_races=watch,
             defined=masks.defined, inaccessible=masks.inaccessible,
         )  # fmt: skip
         self.work += outcome.steps

@@ -99,7 +99,7 @@ class TooLarge(Unsupported):
 class StepLimit(Stopped):
     """More stores and loop iterations were executed than ``max_steps`` allows.
 
-    ``findings`` are the licences found broken until then, if they were watched.
+    ``findings`` are the races found until then, if they were looked for.
     """
 
     findings: tuple[object, ...] = ()

@@ -101,7 +101,7 @@ def machine_of(func: PrimFunc, target: Target | None = None) -> Machine | None:
 
 def _meaning(func: PrimFunc, given: Mapping[str, Any], licences: bool) -> Outcome | AssertionFailed | None:
     try:
-        outcome = run(func, given, check_licences=licences, max_steps=STEPS)
+        outcome = run(func, given, check_races=licences, max_steps=STEPS)
     except AssertionFailed as end:
         return end
     except (UndefinedBehaviour, StepLimit, Unsupported, ArgumentError):

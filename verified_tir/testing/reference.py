@@ -88,7 +88,7 @@ def ended(func: PrimFunc, given: Given, *, licences: bool = False, steps: int = 
     """How a run ends: in arrays, or in what stopped it."""
     try:
         return run(
-            func, given.args, defined=given.defined, inaccessible=given.inaccessible, check_licences=licences,
+            func, given.args, defined=given.defined, inaccessible=given.inaccessible, check_races=licences,
             max_steps=steps, world=Callees(),
         )  # fmt: skip
     except Stopped as end:

@@ -73,7 +73,7 @@ def ran(func: PrimFunc, arguments: Arguments, masks: Masks | None = None, *, lic
     try:
         outcome = run(
             func, arguments, defined=known.defined, inaccessible=known.inaccessible,
-            check_licences=licences, max_steps=MOST_STEPS,
+            check_races=licences, max_steps=MOST_STEPS,
         )  # fmt: skip
     except UndefinedBehaviour as end:
         return Ended(None, "undefined", str(end))

@@ -40,7 +40,7 @@ def outcome(func: PrimFunc, given: Input, inaccessible: Mapping[str, Array] | No
             given.args,
             defined=given.defined,
             inaccessible=inaccessible or {},
-            check_licences=True,
+            check_races=True,
             max_steps=STEPS,
             world=Callees(),
         )

@@ -14,8 +14,8 @@ from verified_tir.semantics.errors import (
     UndefinedBehaviour,
     Unsupported,
 )
-from verified_tir.semantics.interpreter.licences import Finding
 from verified_tir.semantics.interpreter.outcome import Difference, Outcome, refines
+from verified_tir.semantics.interpreter.races import Finding
 from verified_tir.semantics.interpreter.run import run
 
 __all__ = [

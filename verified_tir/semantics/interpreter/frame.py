@@ -16,7 +16,7 @@ from verified_tir.semantics.values import Value
 
 if TYPE_CHECKING:
     from verified_tir.semantics.interpreter.interleaving import Interleaving
-    from verified_tir.semantics.interpreter.licences import Watch
+    from verified_tir.semantics.interpreter.races import Watch
     from verified_tir.semantics.interpreter.world import World
 
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Run:
     """What the frames of one run share.
 
-    ``watch`` is ``None`` unless licences are checked, ``interleaving`` unless marked loops run as they are marked;
+    ``watch`` is ``None`` unless races are looked for, ``interleaving`` unless marked loops run as they are marked;
     ``callers`` are the functions being run, outermost first; ``world`` knows what opaque calls do, if somebody does.
     """
 

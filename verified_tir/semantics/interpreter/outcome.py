@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.semantics.errors import ArgumentError
-from verified_tir.semantics.interpreter.licences import Finding
+from verified_tir.semantics.interpreter.races import Finding
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -22,7 +22,7 @@ class Outcome:
     """The parameters' contents at exit, by name.
 
     ``arrays`` have the shapes and dtypes of the arguments.  ``defined`` has one bool for each of their elements; where
-    it is false, the element holds zero and means nothing.  ``findings`` are the licences found broken, if they were
+    it is false, the element holds zero and means nothing.  ``findings`` are the races that were found, if these were
     checked.  ``steps`` counts the stores and loop iterations executed.
     """
 

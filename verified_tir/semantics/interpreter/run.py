@@ -16,9 +16,9 @@ from verified_tir.semantics.interpreter.arguments import array_extents, enter, l
 from verified_tir.semantics.interpreter.extents import bind_symbol, bind_symbols
 from verified_tir.semantics.interpreter.frame import Frame, Run
 from verified_tir.semantics.interpreter.interleaving import Interleaving
-from verified_tir.semantics.interpreter.licences import Watch
 from verified_tir.semantics.interpreter.outcome import Outcome
 from verified_tir.semantics.interpreter.program import Program, program_of, refuse_overlap
+from verified_tir.semantics.interpreter.races import Watch
 from verified_tir.semantics.interpreter.world import World
 
 Argument = npt.NDArray[Any] | int | float | bool
@@ -32,7 +32,7 @@ def run(
     module: IRModule | None = None,
     defined: Masks | None = None,
     inaccessible: Masks | None = None,
-    check_licences: bool = False,
+    check_races: bool = False,
     max_steps: int | None = None,
     interleaved: int | None = None,
     world: World | None = None,
@@ -46,11 +46,11 @@ def run(
     :param module: where calls of other functions, ``@name``, are looked up.
     :param defined: by buffer, which elements are defined at entry (all, if not given).
     :param inaccessible: by buffer, which elements may not be accessed (none, if not given).
-    :param check_licences: whether to look for conflicts between iterations of parallel, thread-bound and vectorized
+    :param check_races: whether to look for conflicts between iterations of parallel, thread-bound and vectorized
         loops; they become findings of the outcome.
     :param max_steps: how many stores and loop iterations may be executed.
     :param interleaved: a seed: iterations of loops that are marked parallel, vectorized or bound to threads then take
-        turns, in an order drawn at random (see ``interleaving``).  Licences are not checked, and calls are not a place
+        turns, in an order drawn at random (see ``interleaving``).  Races are not looked for, and calls are not a place
         to take turns.
     :param world: what opaque calls do.
     :raises UndefinedBehaviour: if the run has no meaning.
@@ -60,7 +60,7 @@ def run(
     :raises ArgumentError: if the arguments do not fit the parameters.
     """
     program = program_of(func)
-    watch = Watch() if check_licences and interleaved is None else None
+    watch = Watch() if check_races and interleaved is None else None
     turns = Interleaving(interleaved) if interleaved is not None and module is None else None
     state = Run(module, max_steps, watch, callers=(func.name,), interleaving=turns, world=world)
     frame = Frame(state)

@@ -36,7 +36,7 @@ from verified_tir.ir.visit import sub_statements
 from verified_tir.semantics.errors import AssertionFailed, Stopped, UndefinedBehaviour
 from verified_tir.semantics.interpreter.expressions import DataVars, indices_of, lazy, mask_of, meaning_of, number
 from verified_tir.semantics.interpreter.frame import Effect, Frame, Meaning
-from verified_tir.semantics.interpreter.licences import WATCHED
+from verified_tir.semantics.interpreter.races import WATCHED
 from verified_tir.semantics.memory import Extents, View, row_major
 from verified_tir.semantics.values import UNDEF, fits, lanes_of, vector
 

@@ -21,7 +21,7 @@ KINDS: list[ForKind] = ["parallel", "thread_binding", "vectorized"]
 
 def findings(body: Stmt, *, check: bool = True) -> tuple[Finding, ...]:
     args: dict[str, Any] = {"A": np.zeros(8, np.int32), "B": np.zeros((4, 4), np.int32)}
-    outcome = run(function([A, B], body), args, check_licences=check)
+    outcome = run(function([A, B], body), args, check_races=check)
     unwatched = run(function([A, B], body), args)
     assert all(np.array_equal(outcome.arrays[n], unwatched.arrays[n]) for n in ("A", "B"))  # the meaning is serial
     return outcome.findings
@@ -111,7 +111,7 @@ def test_findings_until_the_step_limit_are_not_lost() -> None:
         run(
             function([A], loop(i, 8, store(A, i, 3), "parallel")),
             {"A": np.zeros(8, np.int32)},
-            check_licences=True,
+            check_races=True,
             max_steps=9,
         )
     assert [str(f) for f in caught.value.findings] == ["race at A[3] between i = 0 and 1"]

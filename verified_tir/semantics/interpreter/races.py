@@ -1,6 +1,6 @@
-"""Licences: whether the iterations of a ``parallel``, thread-bound or ``vectorized`` loop interfere.
+"""Races: conflicts between iterations of a ``parallel``, thread-bound or ``vectorized`` loop.
 
-The meaning of such a loop is the serial one.  A finding says that two *different* iterations touched one byte of one
+The meaning of such a loop is the serial one.  A finding says that two *different* iterations accessed one byte of one
 block, one of them writing: executed as the loop's kind permits, the program may mean something else.  Findings are
 values; they never stop a run.
 """
@@ -41,7 +41,7 @@ class Finding:
 
 @final
 @dataclass(slots=True)
-class _Touched:
+class _Accessed:
     """The first iteration that read a byte, and the first that wrote it.
 
     Iterations run in order, so if an access conflicts with any earlier iteration, it conflicts with one of these.
@@ -71,7 +71,7 @@ class _Loop:
     kind: FindingKind
     var: Var
     iteration: int = 0
-    touched: dict[tuple[int, int], _Touched] = field(default_factory=dict)
+    touched: dict[tuple[int, int], _Accessed] = field(default_factory=dict)
 
 
 @final
@@ -105,7 +105,7 @@ class Watch:
             if (loop.var, block.name) in self.found:
                 continue
             for byte in range(start, start + view.nbytes):
-                touched = loop.touched.setdefault((block.number, byte), _Touched())
+                touched = loop.touched.setdefault((block.number, byte), _Accessed())
                 other = touched.conflict(loop.iteration, write)
                 if other is not None:
                     self.found[loop.var, block.name] = Finding(
