@@ -62,7 +62,9 @@ def value_of_last_store(func: PrimFunc, new: Callable[[PrimFunc], Expr]) -> Refi
 @pytest.mark.parametrize("index_map", [lambda i: [i // 2], lambda i: [i % 4], lambda i: [i // 8, i % 4]])
 def test_19_a_map_that_is_not_injective_is_refused(index_map: Callable[..., object]) -> None:
     refusal = refused(
-        TWO_STAGES.format(n=16), lambda s: s.transform_layout("B", index_map), "no two elements of B are mapped to one"
+        TWO_STAGES.format(n=16),
+        lambda s: s.transform_layout("B", index_map),
+        "no two elements of B are mapped to the same",
     )
     assert "replayed: C[0] = " in str(refusal)
 
@@ -90,7 +92,7 @@ def test_20_a_padding_that_overwrites_an_element_is_refused() -> None:
     def steps(s: Schedule) -> None:
         s.transform_layout("C", lambda i: [i % 7], pad_value=0.0)
 
-    refused(TWO_STAGES.format(n=8), steps, "no two elements of C are mapped to one")
+    refused(TWO_STAGES.format(n=8), steps, "no two elements of C are mapped to the same")
 
 
 # -- 21: a copy of what is overwritten before the copy is used

@@ -363,7 +363,7 @@ def test_machine_code_checks_the_axioms() -> None:
     ("steps", "words"),
     [
         (lambda s: s.assume(s.symbol("n") < 0, axiom=True), "no input satisfies them"),
-        (lambda s: (s.assume(s.symbol("k") > 3, axiom=True), s.assume(s.symbol("k") < 3, axiom=True)), "contradicts"),
+        (lambda s: (s.assume(s.symbol("k") > 3, axiom=True), s.assume(s.symbol("k") < 3, axiom=True)), "contradict"),
         (lambda s: s.add_buffer_constraint("A", lambda i: i is None, 0, axiom=True), "write a.equal(b)"),
         (lambda s: s.assume(lambda i: i == i, "A", axiom=True), "this assumes nothing, since it is always true"),
         (lambda s: s.assume("A[i] == A[i]", "A"), "not the text 'A[i] == A[i]'"),
