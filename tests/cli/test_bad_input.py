@@ -119,7 +119,7 @@ BAD_SCHEDULES = {
     "not injective": (
         "s.transform_layout('A', lambda i: [i // 2])",
         "REFUSED",
-        "no two elements of A are mapped to one",
+        "no two elements of A are mapped to the same",
     ),
     "factor zero": ("s.split('i', [4, 0])", "REFUSED", "a factor must be positive, not 0"),
 }
