@@ -233,7 +233,7 @@ def test_two_elements_in_one_place(name: str, buffer: str, index_map: Any) -> No
         ("relu_1d", lambda s: s.transform_layout("A", lambda i: ["i"]), "must be an index of type int32, not 'i'"),
         ("relu_1d", lambda s: s.transform_layout("A", lambda i: [T.Cast("int64", i)]), "of type int32"),
         ("relu_1d", lambda s: s.transform_layout("A", 3), "is a function of the indices or an IndexMap, not 3"),
-        ("relu_1d", lambda s: s.transform_layout("A", IN_FOURS, "x"), "cannot be 'x': it is not a number"),
+        ("relu_1d", lambda s: s.transform_layout("A", IN_FOURS, "x"), "cannot be 'x': it is neither a number"),
         ("relu_1d", lambda s: s.transform_layout("A", IN_FOURS, [0]), "cannot be [0]"),
         ("relu_1d", lambda s: s.transform_layout("A", IN_FOURS, lambda i: 0.0), "is a function of 2 indices"),
         ("relu_1d", lambda s: s.transform_layout("A", IN_FOURS, lambda a, b: a), "has type int32, the"),
