@@ -1,4 +1,5 @@
-"""Accesses of one run of a statement: when two of them touch a common element, and which one comes first."""
+"""Accesses of one run of a statement: when two of them access a common element, and which one happens before the
+other."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class Access:
     """What a store's expression gave.  The element holds it too, unless its block is licensed."""
 
     def at(self, values: Mapping[Term, Term]) -> Access:
-        """The access with some terms in the places of others: of one instance, for example."""
+        """The access with some terms replaced by others: that of one instance, for example."""
         memo, x = dict[Term, Term](), self.value
         given, address = [tuple([f.replace(t, values, memo) for t in ts]) for ts in (self.given, self.address)]
         value = Encoded(f.replace(x.value, values, memo), f.replace(x.defined, values, memo), x.data)
@@ -87,12 +88,12 @@ class Instance:
 
 
 def equal(xs: Sequence[Term], ys: Sequence[Term]) -> Term:
-    """That two addresses are the same."""
+    """The formula that two addresses are the same."""
     return f.and_(*[f.eq(x, y) for x, y in zip(xs, ys, strict=True)])
 
 
 def overlap(a: Access, b: Access) -> Term:
-    """When two accesses touch a common element."""
+    """The condition under which two accesses access a common element."""
     if BARRIER in (a.buffer, b.buffer):
         return f.TRUE
     if a.buffer.data is not b.buffer.data:
@@ -106,7 +107,7 @@ def overlap(a: Access, b: Access) -> Term:
 
 
 def conflicts(xs: Iterable[Access], ys: Iterable[Access]) -> Iterator[tuple[Access, Access]]:
-    """Pairs that could touch one element, a write among them.  Equal questions are asked once."""
+    """Pairs of accesses that could access one element, at least one of them a write.  Equal pairs are given once."""
     seen: set[tuple[object, ...]] = set()
     for x, y in product(xs, ys):
         meet = x.buffer.data is y.buffer.data or BARRIER in (x.buffer, y.buffer)
@@ -122,8 +123,8 @@ def conflicts(xs: Iterable[Access], ys: Iterable[Access]) -> Iterator[tuple[Acce
 def happens_before(
     stmt: ir.Stmt, first: tuple[ir.Path, Sequence[Term]], second: tuple[ir.Path, Sequence[Term]]
 ) -> Term:
-    """That one place in ``stmt``, at some values of the loops around it, comes before another: in an earlier iteration
-    of the loops around both, or in the same one and earlier in a sequence.
+    """The formula that one place in ``stmt``, at some values of the loops around it, comes before another: in an
+    earlier iteration of the loops around both, or in the same one and earlier in a sequence.
 
     A place, the path to it, and the values of the loops around it say when something happens.  Read alternately they
     are the schedule vector of polyhedral compilers (2d + 1 entries: a position in a sequence, the value of a loop, a
@@ -146,7 +147,7 @@ def happens_before(
 
 
 def lexicographic_less(entries: Sequence[tuple[Term, Term]]) -> Term:
-    """That of two vectors, whose entries these are in pairs, the first comes before the second."""
+    """The formula that one vector is lexicographically less than another; ``entries`` are their entries in pairs."""
     result = f.FALSE
     for x, y in reversed(entries):
         result = f.or_(f.lt(x, y), f.and_(f.eq(x, y), result))

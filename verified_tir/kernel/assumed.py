@@ -1,4 +1,4 @@
-"""Assumptions about results.
+"""Assumptions about results of float reductions, which forbid reassociation.
 
 A float reduction that is summed in another order may give other bits.  Everything that a program does is proved safe
 whatever the bits of floats are, except where an ``assume`` says what they are: it could be false of the new bits, and
@@ -26,7 +26,7 @@ def of_results(func: ir.PrimFunc) -> ir.Expr | None:
 
 
 def _dependent(stmt: ir.Stmt, written: set[ir.Var]) -> Iterator[ir.Expr]:
-    """The same in a statement.
+    """What a statement assumes that depends on a block that may have been written.
 
     :param written: blocks that may have been written when it begins.
     """

@@ -1,4 +1,4 @@
-"""Where a function begins: what is assumed there, and the context that knows it."""
+"""The entry of a function: what is assumed there, and the context that a walk begins with."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def _views(func: ir.PrimFunc) -> dict[ir.Var, tuple[ir.Buffer, ...]]:
 
 @ir.once
 def _symbol(variable: ir.Var) -> Term:
-    """What stands for a parameter or a symbol in the logic: the same in each context, whatever it is called."""
+    """The logic's variable for a parameter or a shape symbol: the same in each context, whatever the parameter is
+    called."""
     return fresh(variable.name, sort_of(variable.dtype))
 
 
@@ -78,7 +79,7 @@ def shape_bounds(context: Context, buffer: ir.Buffer) -> Iterator[Term]:
 
 
 def context_at(func: ir.PrimFunc, path: ir.Path, entry: Entry) -> Context:
-    """Walk from the entry to the place."""
+    """The context of a place: that of the entry, walked on to there."""
     context = begin(func, entry)
     stmt = func.body
     for step in path:
@@ -87,7 +88,8 @@ def context_at(func: ir.PrimFunc, path: ir.Path, entry: Entry) -> Context:
 
 
 def entered(context: Context, e: Element) -> tuple[Term, ...]:
-    """Declared padding.  Through another view than the declared one, nothing is known of it."""
+    """What the declared padding says of an element at entry; nothing, if it is seen through another view than the
+    declared one."""
     known: list[Term] = []
     in_undef: list[Term] = []
     for p in context.entry.paddings_of(e.version.block):

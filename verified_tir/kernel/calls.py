@@ -1,4 +1,4 @@
-"""What a function does on arguments: its body, with the caller's buffers and values in it.
+"""Inlining of a function: its body with the caller's buffers and values in place of its parameters.
 
 f(P₁, …, n) on a₁, …, e      is      the body of f with aₖ for Pₖ and e for n
 """
@@ -23,7 +23,7 @@ class Arguments:
     values: tuple[tuple[ir.Var, ir.Expr], ...] = ()
 
     def check(self, func: ir.PrimFunc) -> None:
-        """These are arguments of the function, as far as types say it.
+        """Check that these can be arguments of the function, as far as types say.
 
         :raises Misfit: if they are not.
         """

@@ -37,7 +37,8 @@ NOT_EXPANDED = "its blocks are not expanded"
 @final
 @dataclass(slots=True, eq=False)
 class Context:
-    """Facts of one place: ``path`` are conditions that hold, ``memory`` the blocks' versions, ``env`` the variables."""
+    """What is known at one place: ``path`` are conditions that hold there, ``memory`` the blocks' versions, ``env`` the
+    variables' values."""
 
     func: ir.PrimFunc
     entry: Entry
@@ -62,7 +63,7 @@ class Context:
     """All versions of blocks that exist in a run on its way here."""
 
     def fork(self) -> Context:
-        """A copy to walk on with."""
+        """A copy that can be walked on without changing this one."""
         return self.at(self.memory)
 
     def bound(self, variables: Iterable[ir.Var], values: Iterable[Term]) -> Context:
@@ -100,8 +101,8 @@ class Context:
         return len(views) > 1 or any(b.strides for b in views)
 
     def several_types(self, data: ir.Var) -> bool:
-        """Whether a block is seen at several types: bits that mean nothing at one (a NaN's, those of a byte that is no
-        bool) may be defined at another, so that to store there what was read there may lose them."""
+        """Whether a block is seen at several types: bits that mean nothing at one (a NaN's, those of a byte that is not
+        a bool) may be defined at another, so that to store there what was read there may lose them."""
         return len({b.dtype.scalar for b in self.views.get(data, ())}) > 1
 
     def load_from(self, memory: Memory, buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None) -> Element:
@@ -122,7 +123,7 @@ class Context:
         return Element(version, view, value.args, value, defined)
 
     def element_of(self, term: Term) -> Element | None:
-        """The element whose value a term is, or whose being defined it is."""
+        """The element whose value, or whose definedness bit, a term is; ``None`` if it is neither."""
         known = self.functions.get(term.payload)
         return None if known is None else self.element(*known, term.args)
 
@@ -147,12 +148,13 @@ class Context:
         return held
 
     def usable(self, *premises: Term) -> tuple[Term, ...]:
-        """Those of some premises that hold whatever the order in which a licence lets floats be summed."""
+        """Those of some premises that hold for every order in which a licence allows floats to be summed."""
         licensed = self.entry.licensed
         return tuple([p for p in premises if usable(p, self.blocks, licensed)]) if licensed else premises
 
     def usable_facts(self, block: ir.Var, *facts: Term) -> tuple[Term, ...]:
-        """The same of facts about the contents of a block: if it is licensed they may compare its elements."""
+        """Those of some facts about a block that hold for every such order: if the block is licensed, they may compare
+        its elements."""
         licensed = self.entry.licensed
         if block not in licensed:
             return self.usable(*facts)
@@ -161,8 +163,8 @@ class Context:
     # -- access --------------------------------------------------------------------------------------------------
 
     def accessible(self, buffer: ir.Buffer, indices: tuple[Term, ...]) -> Term:
-        """When touching an element is allowed: it lies in its block, and in no padding that is declared
-        inaccessible."""
+        """The condition under which an element may be accessed: it lies in its block, and not in padding that is
+        declared inaccessible."""
         conditions = [self._within_block(buffer, indices)]
         for p in self.entry.paddings_of(buffer.data):
             if p.value is None and p.predicate is not ir.FALSE:
@@ -188,7 +190,7 @@ class Context:
         return (rest, *found)
 
     def _within_block(self, buffer: ir.Buffer, indices: tuple[Term, ...]) -> Term:
-        """An element of a view lies inside the block that the view was declared over."""
+        """The condition that an element of a view lies inside the block that the view was declared over."""
         base = self.views.get(buffer.data, (buffer,))[0]
         if base is buffer and base in self.func.buffers:
             return f.TRUE
@@ -203,7 +205,7 @@ class Context:
         return f.and_(f.le(f.integer(0), start), f.le(first, start), f.le(end, last))
 
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:
-        """Encodes expressions as they are evaluated here (or with an earlier memory)."""
+        """An encoder for expressions that are evaluated here (or with an earlier memory)."""
 
         def load(buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None, _: object) -> tuple[Term, Term]:
             found = self.load_from(self.memory if memory is None else memory, buffer, indices, lane)
@@ -214,7 +216,7 @@ class Context:
     # -- walking -------------------------------------------------------------------------------------------------
 
     def passed(self, e: Encoded) -> None:
-        """A condition that any run past this point has found true, and defined."""
+        """Note a condition that is true and defined in every run that gets past this point."""
         for part in (e.value, e.defined):
             if part is not f.TRUE:
                 self.path.extend(part.args if part.op == "and" else (part,))
@@ -311,7 +313,8 @@ class Context:
         return sub
 
     def into(self, stmt: ir.Stmt, step: int, values: Sequence[Encoded]) -> ir.Stmt:
-        """What leads from the values of what ``stmt`` evaluates first to its ``step``-th sub-statement."""
+        """Note what holds in the ``step``-th sub-statement, given the values of what ``stmt`` evaluates first; return
+        it."""
         match stmt:
             case ir.For():
                 self.bind_loop(stmt, bounds=values)

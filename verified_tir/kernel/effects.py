@@ -8,7 +8,7 @@ EVERYTHING = ir.Var.fresh("every block in reach of an opaque call", ir.HANDLE)
 
 
 def written_blocks(node: ir.Node) -> set[ir.Var]:
-    """Blocks that a statement or an expression may write: stores, and everything in reach of an opaque call."""
+    """The blocks that a statement or an expression may write: those stored to, and all in reach of an opaque call."""
     return {*effects(node)[1]}
 
 
@@ -18,7 +18,7 @@ def read_blocks(*nodes: ir.Node) -> set[ir.Var]:
 
 
 def opaque_calls(*nodes: ir.Node) -> bool:
-    """Whether an opaque call stands in one of some statements or expressions."""
+    """Whether one of some statements or expressions contains an opaque call."""
     return any(EVERYTHING in effects(n)[1] for n in nodes)
 
 

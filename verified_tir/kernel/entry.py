@@ -1,4 +1,4 @@
-"""The program that a theorem begins with: its meaning proved to exist.
+"""Safety of the program that a theorem begins with: proved before the first step.
 
 Before the first step the program itself is put to the proof: every access is in bounds, no index arithmetic overflows,
 nothing divides by zero, no branch depends on undef (the arguments being arrays of definite values), every ``assume``
@@ -23,7 +23,7 @@ from verified_tir.semantics.encode import Unencodable
 
 
 def program_questions(func: ir.PrimFunc, entry: Entry) -> Iterator[Question]:
-    """Everything that makes a program meaningful on arrays of definite values."""
+    """The questions whether every evaluation of a program is safe on arrays of definite values."""
     context = begin(func, replace(entry, definite=True))
     for path, stmt, here in context.places(func.body):
         if not isinstance(stmt, (ir.Seq, ir.Block)):
@@ -33,7 +33,7 @@ def program_questions(func: ir.PrimFunc, entry: Entry) -> Iterator[Question]:
 
 
 def contradictory(func: ir.PrimFunc, prover: Prover, entry: Entry) -> bool:
-    """Whether no input at all satisfies what the function assumes: then everything would be true of it."""
+    """Whether no input satisfies the assumptions of the function: then every claim about it would be true."""
     context = begin(func, Entry(entry.paddings, definite=True, shapes=entry.shapes))
     context.execute(func.body)
     facts = prover.known(context, tuple(context.path)).look_up(tuple(context.path))
@@ -41,7 +41,7 @@ def contradictory(func: ir.PrimFunc, prover: Prover, entry: Entry) -> bool:
 
 
 def prove_program(func: ir.PrimFunc, prover: Prover, entry: Entry) -> tuple[Discharged, ...] | NoMatch | Unproved:
-    """What was proved of the program, or the first thing that could not be."""
+    """Prove that the program is safe: the obligations that were discharged, or the first that could not be."""
     exact_prover(prover)
     if type(func) is not ir.PrimFunc:
         raise TypeError(f"a program is a PrimFunc, not a {type(func).__name__}")

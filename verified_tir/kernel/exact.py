@@ -1,4 +1,4 @@
-"""What gets into the kernel: its own rules, of exact types, and its own prover.
+"""The gate of the kernel: rules of exact types, and the kernel's own prover.
 
 A rule is a record of paths, expressions, maps and witnesses.  It is read anew before it is applied, field by field; so
 whatever it does later, to whom it belongs or how it compares plays no part.

@@ -73,7 +73,7 @@ class Prover:
         return verdict, used
 
     def known(self, context: Context, base: tuple[Term, ...]) -> Known:
-        """What is known where ``base`` holds; of the same place, what was known before, too."""
+        """What is known where ``base`` holds; facts that were found at the same place before are kept."""
         place = context, len(context.observed)
         if self._place != place:
             self._known, self._place = {}, place
@@ -128,7 +128,7 @@ class Known:
         return isinstance(verdict, Proved)
 
     def follows(self, goal: Term, claim: str) -> bool:
-        """Whether something holds, with what is found about what it mentions."""
+        """Whether a goal holds, with the facts that are found about the elements that it mentions."""
         return goal is f.TRUE or self.holds((), goal, claim, self.look_up((goal,)))
 
     def _add(self, e: Element, *facts: Term) -> tuple[Term, ...]:
@@ -137,7 +137,7 @@ class Known:
         return facts
 
     def _reached(self, e: Element) -> bool:
-        """Whether this is an element, as the logic knows it, of memory that a run which gets here has been through."""
+        """Whether this is an element of a version that exists in a run on its way here."""
         known = self.context.element_of(e.value) if type(e) is Element else None
         if known is None or not known.is_same(e) or known.version not in self.context.seen:
             return False
@@ -299,7 +299,7 @@ class Known:
         return facts
 
     def inside(self, here: Context, given: Sequence[Term], supposed: Supposed, goal: Term, claim: str) -> bool:
-        """Whether something holds at a place in a run, whatever the hypothesis is about being as is supposed."""
+        """Whether a goal holds at a place inside of a run, if the hypothesis of the induction is supposed."""
         mentioned = [e for t in f.subterms(goal, *given) if (e := here.element_of(t)) is not None]
         hypotheses = [t for e in mentioned for t in here.usable_facts(e.version.block, *supposed.of(e))]
         base = tuple(dict.fromkeys((*self.base, *here.usable(*given), *hypotheses)))

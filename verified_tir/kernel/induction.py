@@ -55,7 +55,7 @@ def value_of(sort: str) -> Term:
 
 
 def speaks_of_one_element(holds: object, sort: str) -> bool:
-    """Whether this is a formula, in which nothing is unknown but an element's value and whether it is defined.
+    """Whether this is a formula whose only variables are an element's value and its definedness bit.
 
     (A formula that spoke of an iteration's variable as well would be proved of this iteration's store, and believed of
     all others.)
@@ -76,7 +76,7 @@ class Invariant:
     element: Element | None = None
 
     def said(self, x: Encoded | Element) -> Term:
-        """The property, of this value."""
+        """The property, stated of this value."""
         return f.replace(self.holds, {value_of(x.value.sort): x.value, DEFINED: x.defined})
 
 
@@ -105,7 +105,7 @@ def kept(
     known: Known, before: Context, stmt: ir.Stmt, invariant: Invariant, stores: Iterable[ir.Path], *,
     since: ir.Path | None = None, reached: Term | None = None,
 ) -> bool:  # fmt: skip
-    """Whether all of some stores keep an invariant.
+    """Whether each of some stores preserves an invariant.
 
     :param before: the place where ``stmt`` begins to run.
     :param since: the store since which it holds; from the beginning, unless given.
@@ -159,7 +159,7 @@ def uninitialised(known: Known, version: Version, blocks: frozenset[ir.Var]) -> 
 
 
 def state(version: Version, block: ir.Var) -> tuple[object, ...]:
-    """A state of a block: of all that a run writes it is shown at once, and of the run and its end."""
+    """A key for the state of a block: all blocks that a run writes share one, during the run and at its end."""
     match version.event:
         case Ran(memory=memory, stmt=stmt):
             return (block, stmt, *memory.values())

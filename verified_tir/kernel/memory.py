@@ -1,4 +1,4 @@
-"""Memory in the logic: blocks, their versions, the terms that loads become, and when an element may be touched.
+"""Memory in the logic: blocks, their versions, and the terms that stand for loads.
 
 A load of block b in version k at index x is the term ``b@k(x)`` with a definedness bit ``b@k.def(x)``.  Whatever may
 write a block gives it a new version; what is known about the old one is carried over by proof only
@@ -69,7 +69,7 @@ class Entered:
 @final
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """The block is fresh: undefined throughout."""
+    """The block was allocated: all its elements are undefined."""
 
 
 @final
@@ -105,7 +105,7 @@ Event: TypeAlias = Entered | Allocated | Stored | Ran
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """One state of one block."""
+    """One version of one block, as in memory SSA."""
 
     block: ir.Var
     event: Event
@@ -121,7 +121,8 @@ Memory: TypeAlias = dict[ir.Var, Version]
 
 
 def moment() -> int:
-    """A serial number between those of the versions made before and those made from now on."""
+    """A point in time: a serial number greater than those of all versions so far, less than those of all that
+    follow."""
     return next(_serial)
 
 
@@ -138,7 +139,7 @@ class Element:
     defined: Term
 
     def is_same(self, other: Element) -> bool:
-        """Whether another one is the same in all its parts, and not only equal by its own word."""
+        """Whether another element consists of the very same objects; its ``__eq__`` is not asked."""
         return all(getattr(self, part) is getattr(other, part) for part in self.__slots__)
 
 

@@ -78,7 +78,8 @@ class Unproved:
 
 
 class Misfit(ir.IRError):
-    """What a rule says does not fit the program: why, in one sentence.  ``theorem.apply`` makes a refusal of it."""
+    """The arguments of a rule do not fit the program: why, in one sentence.  ``theorem.apply`` turns it into a
+    refusal."""
 
 
 Refusal: TypeAlias = NoMatch | Unproved
@@ -89,7 +90,7 @@ Outcome: TypeAlias = tuple[tuple[Discharged, ...], tuple[Obligation, Verdict] | 
 
 
 def discharge(prover: Prover, questions: Iterable[Question], since: int | None = None) -> Outcome:
-    """Prove questions, or what will do instead, one after the other, up to the first that cannot be proved.
+    """Prove questions, or their alternatives, one after the other, up to the first that cannot be proved.
 
     :param since: how many lemmas there were before a first attempt.  The prover remembers what it found out then, so
         the lemmas for it belong to what is proved instead.

@@ -1,4 +1,4 @@
-"""Race freedom: what permits a loop to run other than serially.
+"""Race freedom: the legality of loops that are marked to run other than serially.
 
 The meaning of a program is always the serial one.  A loop marked ``parallel``, ``vectorized`` or bound to a thread may
 be executed with its iterations at once; that is allowed when no two iterations conflict, at any depth of nesting: the
@@ -37,8 +37,8 @@ MARKED = ("parallel", "vectorized", "thread_binding")
 def prove_race_free(
     func: ir.PrimFunc, prover: Prover, entry: Entry, only: Collection[ir.Path] | None = None
 ) -> tuple[Discharged, ...] | NoMatch | Unproved:
-    """What was proved so that every marked loop of a program may run as it is marked; or the first thing that could not
-    be.
+    """Prove that the marked loops of a program do not race: the obligations that were discharged, or the first that
+    could not be.
 
     :param only: the places of some marked loops: then it says this of these alone.
     """
@@ -52,7 +52,7 @@ def prove_race_free(
 
 
 def race_questions(func: ir.PrimFunc, entry: Entry, only: Collection[ir.Path] | None = None) -> Iterator[Question]:
-    """What is owed so that marked loops may run as they are marked: all of them, or those at some places."""
+    """The obligations of race freedom of marked loops: of all of them, or of those at some places."""
     asked = {*(marked_loops(func.body) if only is None else only)}
     for path, stmt, context in begin(func, entry).places(func.body, wanted=asked) if asked else ():
         if path in asked and isinstance(stmt, ir.For):
@@ -67,7 +67,7 @@ def marked_loops(stmt: ir.Stmt) -> tuple[ir.Path, ...]:
 
 
 def no_conflict_between_iterations(context: Context, loop: ir.For, path: ir.Path) -> Iterator[Question]:
-    """Two different iterations of ``loop`` touch no common element, unless both only read it."""
+    """Questions whether two different iterations of ``loop`` access a common element that one of them writes."""
     first, second = context.bind_loop(loop), context.bind_loop(loop)
     runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
     yield from _reached(loop, runs[0], path)
@@ -87,7 +87,7 @@ def _no_conflict(loop: ir.For, a: Access, b: Access) -> str:
 
 
 def _common(run: Instance, loop: ir.For) -> Iterator[Access]:
-    """Accesses to memory that all iterations have in common."""
+    """The accesses to memory that is shared by all iterations."""
     threads = loop.thread.startswith("threadIdx")
     for a in run.accesses:
         if a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):
@@ -95,7 +95,8 @@ def _common(run: Instance, loop: ir.For) -> Iterator[Access]:
 
 
 def _reached(loop: ir.For, run: Instance, path: ir.Path) -> Iterator[Question]:
-    """No iteration uses memory from outside that is another's alone."""
+    """Questions whether an iteration uses memory from outside of the loop that is private to a thread or thread
+    block."""
     private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
     for a in run.outer():  # each access: one that no run gets to says nothing of the others
         if _kind(a.buffer) in private:

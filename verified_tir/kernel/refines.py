@@ -127,7 +127,7 @@ def statement_of(theorem: Refines) -> Statement:
 
 
 def _made(statement: Statement) -> Refines:
-    """The theorem that says so.  For ``kernel.theorem`` only."""
+    """Make the theorem of a statement.  For ``kernel.theorem`` only."""
     theorem: Refines = object.__new__(Refines)
     _STATEMENTS[theorem] = statement
     return theorem

@@ -39,7 +39,7 @@ def instance(context: Context, stmt: ir.Stmt, *, written: Collection[ir.Var] | N
 
 
 def evaluation(context: Context, stmt: ir.Stmt) -> Instance:
-    """What a statement evaluates itself where ``context`` is: what its sub-statements do is left out."""
+    """Encode what a statement evaluates itself at the place of ``context``, without its sub-statements."""
     walker = _Walker(context.fork(), set(), set())
     if isinstance(stmt, ir.While):  # its condition is evaluated again after each iteration
         walker.context.ran(stmt)
@@ -62,7 +62,7 @@ class _Walker:
 
     @property
     def given(self) -> tuple[Term, ...]:
-        """What leads to the place within the walk."""
+        """The conditions, within the walk, that lead to the current place."""
         return tuple(self.context.path[self.begun :])
 
     # -- expressions ----------------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ class _Walker:
         return encoded
 
     def handed(self, encoder: Encoder, e: ir.Node) -> None:
-        """What a call is handed: if it has no value in the logic, what it is made of may have one."""
+        """Encode an argument of a call; of one that has no value in the logic, its parts that have one."""
         if isinstance(e, ir.Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, (ir.LetExpr, ir.Load)):
             if isinstance(e, ir.IfThenElse):  # it is a branch, whatever it chooses
                 encoder.encode(ir.IfThenElse(e.condition, ir.TRUE, ir.TRUE))
@@ -92,7 +92,7 @@ class _Walker:
             encoder.encode(e, self.context.any_lane(e))
 
     def called(self, encoder: Encoder, call: ir.Call) -> Encoded:
-        """An opaque call may give any result: no two of them share one."""
+        """The result of an opaque call: an arbitrary value, another one for each call."""
         for a in call.args:
             self.handed(encoder, a)
         return Encoded(self.havoc("call", call.dtype.scalar), f.TRUE, True)
@@ -121,7 +121,7 @@ class _Walker:
     def load(
         self, buffer: ir.Buffer, indices: tuple[Term, ...], lane: Term | None, premises: tuple[Term, ...]
     ) -> tuple[Term, Term]:
-        """A load: fresh in every instance if the region may change what it sees."""
+        """The value of a load; it is havocked in every instance if the region may write what it reads."""
         address = self.context.address(buffer, indices, lane)
         given = (*self.given, *premises)
         if buffer.data in self.havocked or EVERYTHING in self.havocked:
@@ -143,7 +143,7 @@ class _Walker:
     # -- statements -----------------------------------------------------------------------------------------------
 
     def within(self, variable: Term) -> None:
-        """The variable tells what comes now from other instances of it."""
+        """From here on the variable distinguishes the instances of what is walked over."""
         self.loops = (*self.loops, variable)
         self.result.inner.append(variable)
 
@@ -172,7 +172,7 @@ class _Walker:
         return values
 
     def evaluated(self, stmt: ir.Stmt) -> list[Encoded]:
-        """The same, for a place that is known."""
+        """Note what a statement evaluates, at the current place; return the values."""
         match stmt:
             case ir.Store():
                 self.store(stmt)
@@ -194,7 +194,7 @@ class _Walker:
         return []
 
     def assumption(self, stmt: ir.Assume | ir.Assert) -> None:
-        """What is assumed, or asserted, was found true by whatever follows."""
+        """Note an assumption or assertion: its condition holds in everything that follows."""
         if isinstance(stmt, ir.Assert):
             self.barrier()
         c = stmt.condition

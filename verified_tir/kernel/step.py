@@ -1,4 +1,4 @@
-"""What a rule computes, before anything of it is proved."""
+"""The result of a rule before anything of it is proved."""
 
 from __future__ import annotations
 

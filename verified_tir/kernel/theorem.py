@@ -1,4 +1,4 @@
-"""The only way to a theorem.
+"""Construction of theorems: the only functions that make one.
 
 :func:`reflexive` gives ``p ⊑ p``; :func:`apply` extends a theorem by one rule, whose program it computes and whose
 obligations it has proved first; :func:`licensed` proves a theorem again for a program with a licence, and
@@ -78,8 +78,8 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
 
 
 def _check(theorem: Statement, made: Rewrite) -> None:
-    """A theorem can be about what a rule computed, as far as no proof is needed: what the rule was given is in scope
-    where it stands, for instance."""
+    """Check that a theorem can be about what a rule computed, as far as no proof is needed: that it is well-formed, for
+    instance."""
     expanded = all(b.is_label for b in ir.nodes_of(made.after.body, ir.Block))
     ill_formed = ir.problem(made.after) if expanded else NOT_EXPANDED
     if ill_formed is not None:
@@ -102,7 +102,7 @@ def _same(made: Rewrite, again: Step) -> Rewrite:
 
 
 def _extended(theorem: Statement, made: Rewrite) -> Statement:
-    """What the theorem says after a step, but for how that was proved."""
+    """The statement of the theorem after a step, without its derivation."""
     assumed = () if made.assumed is ir.SKIP else (made.assumed,)
     paddings = theorem.paddings
     for m in made.maps:
@@ -127,7 +127,8 @@ def _inherited(licences: Mapping[ir.Var, frozenset[ir.Var]], made: Rewrite) -> d
 
 
 def _questions(theorem: Statement, new: Statement, made: Rewrite) -> Iterator[Question]:
-    """What a rule owes; and that a layout in the middle was that of an array, which is not checked at a call."""
+    """The questions of a rule; and, for layouts in the middle, which no call checks, whether they are those of
+    arrays."""
     yield from made.questions
     for b in [m.before for m in made.maps if m.before not in theorem.start.buffers]:
         context = begin(new.after, new.entry)

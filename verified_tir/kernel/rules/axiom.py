@@ -1,4 +1,4 @@
-"""An assumption about the arguments, in front of both programs.
+"""Axiom: an assumption about the arguments is put in front of both programs.
 
     f ⊑ρ g        ⟶        (a; f) ⊑ρ (a∘φ; g)
 

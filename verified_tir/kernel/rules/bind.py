@@ -1,4 +1,4 @@
-"""Give a value a name, or put the value back.
+"""Bind a value to a variable by a let, or inline a let.
 
     S[e]        ⟷        let x = e in S[x]
 
@@ -74,7 +74,7 @@ class Inline:
 
 
 def _check_same_throughout(let: ir.LetStmt) -> None:
-    """What is bound has one value wherever its name is used."""
+    """Check that the bound value is the same wherever the variable is used."""
     if opaque_calls(let.value):
         raise Misfit("an opaque call is evaluated where it stands, and once")
     writes_last = isinstance(let.body, ir.Store) and not opaque_calls(let.body)

@@ -1,4 +1,4 @@
-"""What a function does at a place is done by another one that refines it.
+"""Replace a call of a function by one of a function that refines it, or of an opaque implementation.
 
     f(a₁, …, aₙ)    ⟶    g(a₁, …, aₙ)              (Refine: f ⊑ g is a theorem)
     f(a₁, …, aₙ)    ⟶    g(a₁, …, aₙ)              (Implement: that g does what f does is an axiom; g is opaque)
@@ -133,7 +133,7 @@ def _called(
 def _fits(
     context: Context, programs: tuple[ir.PrimFunc, ...], arguments: Arguments, path: ir.Path
 ) -> Iterator[Question]:
-    """The arguments are such as a function and what refines it (``programs``) may be called with.
+    """Questions whether a function and those that refine it (``programs``) may be called with the arguments.
 
     :raises Misfit: if they are not, as far as no proof is needed.
     """
@@ -166,7 +166,8 @@ def _fits(
 
 
 def _constant(context: Context, func: ir.PrimFunc, v: ir.Var, e: ir.Expr) -> Encoded:
-    """What is passed for a scalar or a symbol: a value that is the same wherever the function's body mentions it."""
+    """The value that is passed for a scalar or a symbol: it must be the same wherever the function's body
+    mentions it."""
     if any(isinstance(n, (ir.Load, ir.Call, ir.Undef, ir.LetExpr)) for n in ir.walk(e)):
         raise Misfit(f"{v.name} of {func.name} would be computed from memory; bind it by a let first")
     value = context.encoder().encode(e)

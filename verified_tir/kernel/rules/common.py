@@ -1,4 +1,4 @@
-"""What the rules share: looking at a place, questions about conflicts, safety and equal values."""
+"""Shared by the rules: statements at a place, and questions about dependences and safety."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def no_dependence(
     why: str,
     path: ir.Path,
 ) -> Iterator[Question]:
-    """One question for each pair of accesses that might touch one element; what nothing moves past asks for itself."""
+    """One question for each pair of accesses between which there might be a dependence, and for each barrier."""
     first, second = list(first), list(second)
     for a in (*first, *second):
         if a.buffer is BARRIER:
@@ -77,7 +77,7 @@ def safe_questions(
 def evaluated_safely(
     context: Context, exprs: Iterable[ir.Expr], given: tuple[Term, ...], path: ir.Path
 ) -> Iterator[Question]:
-    """Evaluating the expressions here is safe, and gives defined values."""
+    """Questions whether the expressions can be evaluated here safely, with defined values."""
     for e in exprs:
         safety: list[Safety] = []
         encoded = context.encoder(safety).encode(e)

@@ -71,7 +71,7 @@ class Couple:
         return Rewrite(after, questions, heirs=((new.data, old.data),))
 
     def _live(self, context: Context, allocation: ir.Allocate) -> Iterator[Question]:
-        """Every live element has a place of its own."""
+        """Questions whether every live element is mapped to a place of its own."""
         old = allocation.buffer
         if self.live == "all":
             yield from self.layout.whole(context, old, self.path)

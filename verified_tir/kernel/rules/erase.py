@@ -83,7 +83,8 @@ class Erase:
     def _dead_stores(
         self, context: Context, target: ir.Stmt, later: tuple[ir.Stmt, ...], unread: set[ir.Var]
     ) -> Iterator[Question]:
-        """Every store is dead.  Its address may depend on what S wrote before, so loads of that are fresh."""
+        """Questions whether every store is dead.  Its address may depend on what S wrote before, so loads of that are
+        havocked."""
         run = instance(context, target)
         stores = [replace(a, given=(*a.given, a.value.defined)) for a in stores_seen(run, unread)]
         after = run.context.fork()
@@ -91,7 +92,7 @@ class Erase:
         yield from dead_stores(after, stores, later, self.path, "before", outlived=not self.dead_at_end)
 
     def _while_alive(self, body: ir.Stmt, target: ir.Stmt) -> tuple[ir.Stmt, ...]:
-        """What runs after the statement while a block to which it stores is alive, in order."""
+        """The statements that run after this one during the lifetime of the blocks to which it stores, in order."""
         blocks = written_blocks(target) - {s.buffer.data for s in ir.nodes_of(target, ir.Allocate)}
         later, path = list[ir.Stmt](), self.path
         while blocks:

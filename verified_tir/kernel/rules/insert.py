@@ -97,7 +97,7 @@ def unchanged(context: Context, a: Access) -> tuple[Term, Term, Term]:
 
 
 def _check_views(context: Context, stmt: ir.Stmt) -> None:
-    """A statement's views are understood.
+    """Check that the statement declares no view, and stores to no block with views of several types.
 
     A view that appears would be known by other addresses than the block's other views are.  A block seen at several
     types may hold at one of them what is undefined at another: that place is not free to be stored to.

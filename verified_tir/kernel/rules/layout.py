@@ -1,4 +1,4 @@
-"""Moving every element x of a buffer to φ(x): shared by ``couple``, ``relayout`` and ``stage``."""
+"""Layout maps, which move every element x of a buffer to φ(x): shared by ``couple``, ``relayout`` and ``stage``."""
 
 from __future__ import annotations
 
@@ -119,15 +119,15 @@ class LayoutMap:
     # -- in the logic ---------------------------------------------------------------------------------------------
 
     def image(self, context: Context, xs: Sequence[Term]) -> list[Term]:
-        """φ(x)."""
+        """The terms of φ(x)."""
         return values(context.bound(self.inputs, xs), self.outputs)
 
     def origin(self, context: Context, ys: Sequence[Term]) -> list[Term]:
-        """ψ(y)."""
+        """The terms of ψ(y)."""
         return values(context.bound(self.inverse_inputs, ys), self.inverse)
 
     def padded(self, context: Context, ys: Sequence[Term]) -> Term:
-        """That no element is mapped to y."""
+        """The formula that no element is mapped to y."""
         return context.bound(self.inverse_inputs, ys).encoder().value(self.padding)
 
     def coupled(
@@ -144,7 +144,7 @@ class LayoutMap:
         yield Question("layout", claim, context, given, equal(self.origin(context, ys), xs), path)
 
     def whole(self, context: Context, old: ir.Buffer, path: ir.Path) -> Iterator[Question]:
-        """Every element of ``old`` has a place of its own."""
+        """Questions whether every element of ``old`` is mapped to a place of its own."""
         xs, here = anywhere(context, self.inputs, old.shape)
         yield from self.coupled(here, old, xs, (), path, "element")
 

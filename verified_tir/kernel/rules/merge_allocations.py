@@ -61,7 +61,7 @@ class MergeAllocations:
     def _questions(
         self, before: ir.PrimFunc, entry: Entry, chosen: Mapping[ir.Path, ir.Allocate]
     ) -> Iterator[Question]:
-        """The block can be allocated, and holds each buffer where that is allocated."""
+        """Questions whether the block can be allocated, and is large enough for each buffer."""
         yield from extents_safe(context_at(before, self.path, entry), self.block, self.path)
         for place, s in chosen.items():
             here = context_at(before, place, entry)
@@ -73,7 +73,7 @@ class MergeAllocations:
 
 
 def _check_kind(block: ir.Buffer, allocation: ir.Allocate) -> None:
-    """That the block is such that it may hold the buffer.
+    """Check that the buffer may become a view of the block.
 
     :raises Misfit: for other scopes or strides, or if another function of the module would see the block's shape.
     """

@@ -1,4 +1,4 @@
-"""Padding that was free holds a value.
+"""Padding that was free is declared to have a value.
 
     ρ: A[y] is anything, or untouched, where padding        ⟶        ρ′: A[y] == v there, before and after
                                                                       or: A[y] == v there, after (owed)
@@ -107,7 +107,7 @@ def _check(context: Context, p: Padding, value: ir.Expr) -> None:
 
 
 def holds_value(context: Context, p: Padding, value: ir.Expr) -> Question:
-    """That a value stands here wherever the padding is.
+    """The question whether the padding has its value here.
 
     The padding's own variables are not bound in the question's context: the program may bind those, too.
     """

@@ -1,4 +1,4 @@
-"""The terms of a reduction are summed in groups.
+"""Reassociation: the terms of a reduction are summed into partial results (rfactor).
 
                                                 P = alloc(s);  for j: P[j] = identity
     for k…: if c: B[x] = B[x] ⊕ e        ⟶      for k…: if c: P[p] = P[p] ⊕ e               (partial results)

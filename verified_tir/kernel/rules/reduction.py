@@ -63,7 +63,7 @@ class Reduction:
         return frozenset({buffer.data} if self.licensed and buffer.dtype.is_float else ())
 
     def any_order(self) -> Iterator[Question]:
-        """The order of the terms does not matter."""
+        """Questions whether the order of the terms does not matter."""
         place, inside, old = (*self.path, *self.inner), self.inside, self.store.buffer
         if self.op in ("and", "or"):
             yield from evaluated_safely(inside, (self.term,), (), place)

@@ -1,4 +1,4 @@
-"""A parameter's layout changes, and with it the function's interface.
+"""Change the layout of a parameter, and with it the interface of the function.
 
     f(A): S[A[x]]        ⟶        f(A′): S[A′[φ(x)]]          ρ gains (φ, padding)
 
@@ -79,8 +79,8 @@ class Relayout:
 
 
 def _moved(before: ir.PrimFunc, old: ir.Buffer, new: ir.Buffer, body: ir.Stmt) -> ir.PrimFunc:
-    """The function with another parameter and body; symbols that no shape shows any longer become parameters, be it
-    that only the padding needs them."""
+    """The function with another parameter and body; symbols that no shape shows any longer become explicit
+    parameters."""
     buffer_map = tuple((p, new if b is old else b) for p, b in before.buffer_map)
     known = {*before.params, *(e for _, b in buffer_map for e in b.shape)}
     lost = dict.fromkeys(v for e in old.shape for v in ir.free_vars(e) if v not in known)

@@ -1,4 +1,4 @@
-"""The same instances in another order.
+"""Reorder statement instances: loop transformations that run the same instances in another order.
 
     for i: A(i)                    for i: B(i)
     for j: B(j)          ⟶         for p:
@@ -156,7 +156,7 @@ class _Active:
 
 @final
 class _Work:
-    """Both skeletons, and how they belong together."""
+    """The old and the new skeleton, with the links between them."""
 
     def __init__(self, rule: Reorder, old: Skeleton, new: Skeleton, bodies: list[ir.Stmt], start: Context) -> None:
         self.rule, self.old, self.new, self.bodies, self.start = rule, old, new, bodies, start
@@ -195,7 +195,7 @@ class _Work:
         return [found[k] for k in range(len(found))]
 
     def _text(self, link: Link, body: ir.Stmt) -> ir.Stmt:
-        """A leaf with g for its variables."""
+        """The text of a leaf with g in place of its variables."""
         pairs = zip(self.old.loops(link.leaf), link.old_of_new, strict=True)
         return ir.substitute(body, {s.var: g for s, g in pairs})
 
@@ -254,7 +254,7 @@ class _Work:
         return _Active(link, old, new, tuple(given))
 
     def _not_shared(self, a: _Active, b: _Active) -> Iterator[Question]:
-        """Two links are not active at one instance."""
+        """Questions whether no two links are active at one instance."""
         shared = [(a.old.values, b.old.values)] if a.link.leaf == b.link.leaf else []
         shared += [(a.new.values, b.new.values)] if a.link.hole == b.link.hole else []
         for xs, ys in shared:
@@ -264,7 +264,7 @@ class _Work:
                 yield Question("bijection", claim, self.start, given, f.not_(same), self.rule.path)
 
     def _in_order(self, a: _Active, b: _Active) -> Iterator[Question]:
-        """Two instances keep their order, or do not conflict."""
+        """Questions whether two instances keep their order, or there is no dependence between them."""
         one, two = self.old.places[a.link.leaf], self.old.places[b.link.leaf]
         old_first = happens_before(self.old.stmt, (one, a.old.values), (two, b.old.values))
         one, two = self.new.places[a.link.hole], self.new.places[b.link.hole]
@@ -283,7 +283,7 @@ class _Work:
             yield Question("dependence", claim, self.start, given, goal, self.rule.path, "before", rest)
 
     def _accesses(self, active: _Active) -> list[Access]:
-        """What an instance touches outside."""
+        """The accesses of an instance to memory that exists outside of it."""
         leaf = active.link.leaf
         run = instance(active.old.context, self.bodies[leaf], written=written_blocks(ir.seq(*self.bodies)))
         return [replace(a, place=self.rule.place(leaf, a.place)) for a in run.outer()]

@@ -1,4 +1,4 @@
-"""Expressions become others; accesses go through another view: reshapes, pointer casts, bools as bytes.
+"""Replace expressions by equal ones; redirect accesses to another view: reshapes, pointer casts, bools as bytes.
 
     … old …                 ⟶      … new …
     … B[x] …, B[x] = v      ⟶      … V[y] …, V[y] = v
@@ -84,7 +84,7 @@ class Edit:
 @final
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Make edits in the statement at ``path``; theirs begin there."""
+    """Make edits in the statement at ``path``; the paths of the edits are relative to it."""
 
     path: ir.Path
     edits: tuple[Edit, ...]

@@ -1,4 +1,4 @@
-"""What means nothing may change: labels, attributes, annotations, the kinds of loops, storage scopes.
+"""Change what has no meaning: labels, attributes, annotations, the kinds of loops, storage scopes.
 
     with T.block("b"): S               ⟷     S                                  (a label; S may be several statements)
     with T.attr(…): S                  ⟷     S
@@ -30,7 +30,7 @@ from verified_tir.kernel.step import Rewrite
 @final
 @dataclass(frozen=True, slots=True)
 class Same:
-    """The statement at ``path`` becomes ``new``, which is the same without what means nothing.  Owes nothing.
+    """Replace the statement at ``path`` by ``new``, which is the same but for what has no meaning.  Owes nothing.
 
     What ``new`` binds are the same variables.  Only an allocation in another scope has a fresh one: its type says the
     scope.

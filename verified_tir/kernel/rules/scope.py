@@ -1,4 +1,4 @@
-"""Declarations appear and go, allocations move.
+"""Add and remove declarations, move allocations.
 
     S                                  ⟷   B = alloc(s); S                       (declare, drop: S does not use B)
     S                                  ⟷   V = decl_buffer(s, data=B.data); S    (the same, of a view)
@@ -52,7 +52,7 @@ class Declare:
 
 
 def extents_safe(context: Context, buffer: ir.Buffer, path: ir.Path) -> Iterator[Question]:
-    """The extents can be evaluated here and are not negative."""
+    """Questions whether the extents can be evaluated here and are not negative."""
     run = evaluation(context, ir.Allocate(buffer, ir.SKIP))
     yield from safe_questions(run.context, (s for _, s in run.safety), (), path)
 
@@ -80,7 +80,7 @@ def _loops_around(root: ir.Stmt, path: ir.Path) -> set[ir.Path]:
 @final
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The allocation at ``path`` goes, and stands around ``count`` statements at ``to`` instead.
+    """Move the allocation at ``path`` around ``count`` statements at ``to``.
 
     :param to: in the program without the allocation: a place from which on all uses of the block lie.
     """

@@ -24,7 +24,7 @@ from verified_tir.semantics.encode import Encoded, Safety
 
 
 def hole(number: int) -> ir.Stmt:
-    """The hole of a number."""
+    """The statement that stands for the hole with this number."""
     return ir.Evaluate(ir.IntImm(ir.INT32, number))
 
 
@@ -127,7 +127,7 @@ def enter(context: Context, skeleton: ir.Stmt, path: ir.Path, values: Sequence[T
 def safely(
     here: Context, skeleton: ir.Stmt, values: Mapping[int, Sequence[ir.Expr]], known: tuple[Term, ...], path: ir.Path
 ) -> Iterator[Question]:
-    """Bounds and conditions, and what is evaluated in each hole, are safe and defined under what encloses them."""
+    """Questions whether bounds, conditions, and what is evaluated in each hole are safe and defined."""
     found = list[Question]()
     match skeleton:
         case ir.For(min=low, extent=extent):
@@ -150,7 +150,7 @@ def loops_around(stmt: ir.Stmt, path: ir.Path) -> list[ir.For]:
 
 
 def check_values(loops: Sequence[ir.For], values: Sequence[ir.Expr]) -> None:
-    """There is a value of its type for each loop.
+    """Check that there is a value of its type for each loop.
 
     :raises Misfit: if not.
     """
@@ -161,7 +161,7 @@ def check_values(loops: Sequence[ir.For], values: Sequence[ir.Expr]) -> None:
 
 @final
 class Skeleton:
-    """A skeleton, and where its holes are.
+    """A skeleton with the places of its holes.
 
     :raises Misfit: if something else stands in it, or if its holes are not numbered from 0 on.
     """
@@ -186,7 +186,7 @@ class Skeleton:
         return loops_around(self.stmt, self.places[hole])
 
     def named(self, hole: int) -> str:
-        """Their variables, for people."""
+        """The variables of the loops around a hole, as text."""
         return f"({', '.join(s.var.name for s in self.loops(hole))})"
 
     def enter(self, context: Context, hole: int, values: Sequence[Term] | None = None) -> Inside:

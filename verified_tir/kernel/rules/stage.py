@@ -1,4 +1,4 @@
-"""A statement works on a copy of a region.
+"""Staging: a statement works on a copy of a region (cache_read, cache_write).
 
     S[B[x]]        ⟶        T = alloc(shape)
                              for y: if ¬padding(y): T[y] = B[φ⁻¹(y)]        (copy in)
@@ -125,7 +125,7 @@ class Stage:
         yield from self._apart(run, others) if self.copy_out else self._after_reads(context, target, others)
 
     def _moves(self, a: Access) -> bool:
-        """Whether an access is one of T now."""
+        """Whether an access is redirected to T."""
         chosen = not self.only or any(a.place[: len(place)] == place for place in self.only)
         return a.buffer is self.buffer and chosen and (self.copy_out or not a.write)
 
@@ -153,7 +153,7 @@ class Stage:
             yield Question("stage", claim, run.context, given, goal, (*self.path, *store.place))
 
     def _apart(self, copy: Instance, others: Sequence[Access]) -> Iterator[Question]:
-        """Other accesses miss the region, each element of which has one place."""
+        """Questions whether other accesses miss the region, and each element of the region has one place."""
         (element,) = copy.stores_to(self.buffer.data)
         why = f"each access without going through {self.name} misses the region"
         yield from no_dependence(copy.context, others, [element], (), why, self.path)

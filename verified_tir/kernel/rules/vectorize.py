@@ -99,7 +99,7 @@ def _questions(context: Context, loop: ir.For, new: ir.Store, path: ir.Path) -> 
 
 
 def _reads_before_writes(context: Context, loop: ir.For, path: ir.Path) -> Iterator[Question]:
-    """No iteration writes what a later one reads."""
+    """Questions whether no iteration reads what an earlier one wrote."""
     first, second = context.bind_loop(loop), context.bind_loop(loop)
     runs = [instance(context.bound([loop.var], [v]), loop.body) for v in (first, second)]
     reads = [a for a in runs[1].accesses if not a.write]
