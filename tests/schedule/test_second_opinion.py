@@ -166,7 +166,7 @@ def test_agreement_names_the_sizes() -> None:
     assert (5, 5) in asked and (6, 6) in asked, "the factor and its neighbour"
     assert any(m != n for m, n in asked) and not opinion.left_out
     assert str(s.validate(sizes=[{"m": 4, "n": 9}])) == "the validator agrees: equal at (m, n) = (4, 9)"
-    assert str(s.validate(sizes=[])) == "the validator was asked about no input with a meaning"
+    assert str(s.validate(sizes=[])) == "no input that the validator tried satisfies the assumptions"
     every = s.validate(every_step=True)
     assert [o.step for o in every.opinions] == [1, 2] and str(every).endswith("after each of 2 steps")
 
@@ -213,7 +213,7 @@ def test_sizes_that_the_program_rules_out_do_not_count(assumption: str) -> None:
     s.split("j", [None, 8])
     found = s.validate()
     if "100" in assumption:
-        assert found.word == "undecided" and "no input with a meaning" in str(found)
+        assert found.word == "undecided" and "no input that the validator tried" in str(found)
         assert s.validate(sizes=[{"n": 100}]).word == "agrees"
     else:
         assert found.word == "agrees" and " at n = 0, 32, 64" in str(found)

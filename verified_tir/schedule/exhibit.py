@@ -1,4 +1,4 @@
-"""An input of a program: so that no theorem is about nothing.
+"""Search for an input that satisfies the assumptions of a program, so that its theorem is not vacuous.
 
 A theorem speaks of the inputs that satisfy what the program assumes.  Assumptions may contradict each other, and then
 every claim is proved.  So one input is exhibited: sizes and arrays that satisfy every assumption, on which the program
@@ -145,10 +145,10 @@ class _Search:
         if self.not_run is not None:
             return self.not_run
         if self.vacuous():
-            return Exhibit("vacuous", contradictory=self.told(self.contradiction))
-        return Exhibit("no input found", why=self.why, contradictory=self.told(self.contradiction))
+            return Exhibit("vacuous", contradictory=self.in_words(self.contradiction))
+        return Exhibit("no input found", why=self.why, contradictory=self.in_words(self.contradiction))
 
-    def told(self, claims: list[Claim]) -> tuple[str, ...]:
+    def in_words(self, claims: list[Claim]) -> tuple[str, ...]:
         return tuple(assumed_at(self.func, path) for path in dict.fromkeys(c.path for c in claims))
 
     # -- sizes -----------------------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ class _Search:
                 return Exhibit("input", sizes, arrays, why=why)
             except UndefinedBehaviour as ub:
                 self.work += COST + 4 * sum(a.size for a in arrays.values())
-                self.why = self.told_of(func, sizes, ub)
+                self.why = self.described(func, sizes, ub)
                 violated = (ub.place, *ub.iteration.items())
                 if violated in repaired or not self.repaired(func, sizes, arrays, ub):
                     return None
@@ -317,8 +317,8 @@ class _Search:
         """Whether an element could be changed so that what is assumed is true of the arguments."""
         return ub.kind == "assume" and self.work <= WORK and repair(func, arrays, sizes, ub, self.rng)
 
-    def told_of(self, func: PrimFunc, sizes: Mapping[str, Any], ub: UndefinedBehaviour) -> str:
-        """What is wrong with an input."""
+    def described(self, func: PrimFunc, sizes: Mapping[str, Any], ub: UndefinedBehaviour) -> str:
+        """Why a run on an input has no meaning, in words."""
         place = ub.place or ()
         if ub.kind == "assume" and isinstance(at(func.body, place), Assume):
             return self.shown(sizes, f"this is false: {assumed_at(func, place)}")

@@ -35,7 +35,7 @@ MOST_SMALL: Final = 32
 
 
 def filled(buffer: Buffer, number: int, at: Any, filling: str) -> Any:
-    """What a filling has at elements, given by their numbers (an integer, or an array of them)."""
+    """The values of a filling at elements that are given by number (an integer, or an array of integers)."""
     dtype = buffer.dtype.scalar
     if dtype.is_bool:
         raw = {"zeros": 0 * at, "different": (at + number) % 2}.get(filling, 0 * at + 1)

@@ -130,7 +130,7 @@ def domain_touched(
 
 
 def footprint_of(stmt: Stmt, buffer: Buffer, *, reads: bool = True, writes: bool = True) -> DomainTouched:
-    """The elements of a buffer that a statement touches, whose blocks are expanded."""
+    """The footprint of a statement in a buffer; its blocks must be expanded."""
     parts = [p for p in pieces(stmt, buffer) if (p.write and writes) or (not p.write and reads)]
     shape, parts = of_one_type(buffer.shape, parts)
     indices = index_variables(buffer.name, shape, parts)
@@ -188,7 +188,7 @@ def _statement(func: PrimFunc, block: str | None, loop: Var | str | None) -> Stm
 
 
 def _union(buffer: Buffer, indices: tuple[Var, ...], parts: Sequence[Solved]) -> DomainTouched:
-    """One domain for several accesses."""
+    """The union of the footprints of several accesses."""
     zero = tuple((const(0, v.dtype), const(0, v.dtype)) for v in indices)
     live = [p for p in parts if FALSE not in p.conditions]
     if not live:
@@ -205,7 +205,7 @@ def _union(buffer: Buffer, indices: tuple[Var, ...], parts: Sequence[Solved]) ->
         predicates[all_of(conditions) if conditions else TRUE] = None
         witnesses |= some
     predicate = TRUE if TRUE in predicates else junction("or", list(predicates))
-    predicate, witnesses = _told_apart(predicate, witnesses)
+    predicate, witnesses = _renamed_apart(predicate, witnesses)
     used = set(free_vars(predicate))
     why = next((p.why for p in live if p.why), "")
     whole = DomainTouched(
@@ -226,8 +226,8 @@ def _never_empty(witnesses: Ranges) -> list[Expr]:
     return narrow
 
 
-def _told_apart(predicate: Expr, witnesses: Ranges) -> tuple[Expr, Ranges]:
-    """Witnesses under names that nothing else in the predicate has."""
+def _renamed_apart(predicate: Expr, witnesses: Ranges) -> tuple[Expr, Ranges]:
+    """The predicate with witnesses renamed apart: nothing else in it has their names."""
     taken = {v.name for v in free_vars(predicate) if v not in witnesses}
     renamed: dict[Var, Expr] = {}
     found: Ranges = {}
@@ -248,7 +248,7 @@ def _hull(a: tuple[Expr, Expr], b: tuple[Expr, Expr]) -> tuple[Expr, Expr]:
 
 
 def _within(v: Var, own: tuple[Expr, Expr], whole: tuple[Expr, Expr]) -> Iterator[Expr]:
-    """That an index lies in the range of one access, where that is smaller than the whole."""
+    """The condition that an index lies in the range of one access, where that is smaller than the whole."""
     if own == whole:
         return
     ranges = {v: whole}
@@ -319,7 +319,7 @@ def _mask(domain: DomainTouched, condition: Expr, known: Mapping[Var, int]) -> M
 
 
 def _alternatives(e: Expr) -> Iterator[Expr]:
-    """What stands between the outermost ``or``."""
+    """The operands of the outermost ``or``."""
     match e:
         case Binary(op="or", a=a, b=b):
             yield from _alternatives(a)

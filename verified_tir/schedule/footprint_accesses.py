@@ -51,7 +51,7 @@ class _Here:
     why: str = ""
 
     def says(self, e: Expr) -> bool:
-        """Whether something can be said of an expression: it is index arithmetic over loops of known ranges."""
+        """Whether an expression is index arithmetic over loops of known ranges."""
         return is_index_arithmetic(e) and not self.unknown & set(free_vars(e))
 
     def plain(self, e: Expr) -> Expr:
@@ -86,7 +86,7 @@ def pieces(stmt: Stmt, buffer: Buffer) -> list[Piece]:
 
 
 def _stop(n: Node) -> str:
-    """What may keep the rest of a run from happening."""
+    """Note a statement that may end the run, after which accesses may not happen."""
     match n:
         case Assert():
             return "an assertion may stop the run"

@@ -1,4 +1,4 @@
-"""Which assumption a refused step lacks.
+"""Find the assumption that a refused step lacks.
 
 A step about floats is often refused for the sake of a NaN or an infinity: 0.0 times infinity is NaN, and a maximum may
 lose a NaN.  One about symbolic sizes is often refused for the sake of an empty loop: a sum of no terms is not even

@@ -78,18 +78,18 @@ Run = tuple[int, tuple[Expr, ...], tuple[Expr, ...]]
 
 
 def _reorder(path: Path, count: int, leaves: Sequence[Leaf], new: Stmt, *holes: Sequence[Run]) -> Reorder:
-    """The rule."""
+    """The rule ``Reorder`` with these leaves, skeleton and maps."""
     links = [Link(leaf, k, g, h) for k, runs in enumerate(holes) for leaf, g, h in runs]
     return Reorder(path, count, tuple(leaves), new, tuple(links))
 
 
 def _same(leaf: int) -> tuple[Run]:
-    """What a hole under no loop runs of a leaf under none."""
+    """The link of a hole under no loop to a leaf under no loop."""
     return ((leaf, (), ()),)
 
 
 def _over(leaf: int, new: Var, old: Var) -> tuple[Run]:
-    """What a hole under one loop runs of a leaf under one: they have the same iterations."""
+    """The link of a hole under one loop to a leaf under one loop with the same iterations."""
     return ((leaf, (new,), (old,)),)
 
 
@@ -164,7 +164,7 @@ def reindex(
             case For(body=body) | If(then_body=body, else_body=None):
                 stmt = body
             case _:
-                return NoMatch(path, "the nest holds something other than loops and guards")
+                return NoMatch(path, "the nest contains something other than loops and guards")
     new = _hole(0)
     for label in reversed(labels):
         new = Block.label(label.name, new, label.annotations)
@@ -262,7 +262,7 @@ def join_index_sets(func: PrimFunc, path: Path, position: int) -> Reorder | NoMa
 
 
 def in_any_order(move: Move) -> Callable[[PrimFunc], Rule | NoMatch]:
-    """The same of a reduction, in whatever order of its terms that is."""
+    """The move, applied to a reduction whose terms may come in any order."""
 
     def rule(func: PrimFunc) -> Rule | NoMatch:
         made = move(func)
@@ -340,7 +340,7 @@ def sink(func: PrimFunc, path: Path) -> Reorder | NoMatch:
 
 @_builder
 def reshape(func: PrimFunc, path: Path, how: Literal["nest", "unnest", "negate", "split", "trim"]) -> Reorder | NoMatch:
-    """A branch in other words.
+    """Rewrite a branch into an equivalent one.
 
     * nest, unnest: ``if a and b: S`` ⟷ ``if a: if b: S``
     * negate: ``if c: S else: T`` ⟶ ``if not c: T else: S``

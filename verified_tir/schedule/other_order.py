@@ -55,7 +55,7 @@ def names_of(theorem: Refines) -> frozenset[str]:
 
 
 def names_in(blocks: Collection[Var], *programs: PrimFunc) -> frozenset[str]:
-    """What some blocks are called in programs, with all their views."""
+    """The names of some blocks in programs, with those of all their views."""
     return frozenset(b.name for f in programs for b in walk(f) if isinstance(b, Buffer) and b.data in blocks)
 
 

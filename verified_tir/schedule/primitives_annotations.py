@@ -29,7 +29,7 @@ class AnnotationPrimitives(Primitives):
 
     @recorded
     def unannotate(self, block_or_loop: Handle, ann_key: str) -> None:
-        """Take such a note away.
+        """Remove an annotation.
 
         :raises ScheduleError: if there is none of this key.
         """

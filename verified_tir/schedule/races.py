@@ -1,4 +1,4 @@
-"""Which marked loops a step could have spoiled.
+"""Find the marked loops that a step could have given a race.
 
 Race freedom is a judgement about one program (``verified_tir.kernel.race_free``): ``build``, ``vtir verify`` and
 certificates ask it of the last one.  A schedule asks on the way, so that the step that brings a race is the one that is
@@ -58,12 +58,12 @@ def _stands(loop: Any, old: dict[Any, For], quiet: bool) -> bool:
 
 
 def _assumed(func: PrimFunc) -> set[Stmt]:
-    """What is assumed: race freedom may rest on it."""
+    """The assumptions in a program, on which race freedom may rest."""
     return {*nodes_of(func.body, Assume)}
 
 
 def _quiet(step: Step) -> bool:
-    """Whether a step's statement touches the same elements as before, or fewer, and buffers are in the same scopes."""
+    """Whether a step's statement accesses the same elements as before, or fewer, and buffers are in the same scopes."""
     rule = step.rule
     if type(rule) not in QUIET or step.made.heirs:
         return False

@@ -1,4 +1,4 @@
-"""Counterexamples, run.
+"""Replay counterexamples: run the programs before and after a refused step.
 
 A refuted obligation is only *sufficient* for a step to be right; so a counterexample of the solver is replayed: the
 program before and the would-be program after the step run in the interpreter on concrete arrays.  If the results
@@ -221,11 +221,15 @@ class _Search:
             return None
         before = undefined_at(programs.before, sizes, model)
         if programs.question == "meaning":
-            return None if before is None else Replay(True, f"undefined behaviour: {_told(before, sizes)}", dict(sizes))
+            return (
+                None
+                if before is None
+                else Replay(True, f"undefined behaviour: {_described(before, sizes)}", dict(sizes))
+            )
         after = undefined_at(programs.after, sizes, model)
         if before is not None or after is None:
             return None
-        return Replay(True, f"undefined behaviour after: {_told(after, sizes)}", dict(sizes))
+        return Replay(True, f"undefined behaviour after: {_described(after, sizes)}", dict(sizes))
 
     # -- what is looked for ----------------------------------------------------------------------------------------
 
@@ -252,7 +256,7 @@ class _Search:
         try:
             after = self.run(programs.after, programs.paddings_after, moved, sizes)
         except UndefinedBehaviour as ub:
-            return Replay(True, f"undefined behaviour after: {_told(ub)}", arguments)
+            return Replay(True, f"undefined behaviour after: {_described(ub)}", arguments)
         if before is None:
             return None
         found = refines(masks.owed(before), move_back(programs.maps, after, arrays, sizes))
@@ -311,7 +315,7 @@ class _Search:
         if isinstance(outcome, UndefinedBehaviour):
             if outcome.kind == "assume":
                 return None
-            return Replay(True, f"undefined behaviour: {_told(outcome)}", {**arrays, **sizes})
+            return Replay(True, f"undefined behaviour: {_described(outcome)}", {**arrays, **sizes})
         return Replay(False, "nothing undefined", {**arrays, **sizes})
 
     # -- running ---------------------------------------------------------------------------------------------------
@@ -358,6 +362,6 @@ def _scalars(func: PrimFunc, sizes: Sizes) -> dict[str, Any]:
     return {p.name: sizes[p.name] for p in func.params if func.buffer_of(p) is None and p.name in sizes}
 
 
-def _told(ub: UndefinedBehaviour, sizes: Sizes | None = None) -> str:
+def _described(ub: UndefinedBehaviour, sizes: Sizes | None = None) -> str:
     when = ", ".join(f"{name} = {value}" for name, value in {**(sizes or {}), **ub.iteration}.items())
     return ub.message + (f" at {when}" if when else "")

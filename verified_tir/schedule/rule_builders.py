@@ -37,7 +37,8 @@ def _statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
 
 
 def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> RuleBuilder:
-    """What ``make`` makes of the statement at ``path``: the same statement, a rule, or the reason why there is none."""
+    """A builder from ``make``, which gives for the statement at ``path`` the same one relabelled, a rule, or a reason
+    for refusal."""
 
     def rule(func: PrimFunc) -> Rule | NoMatch:
         try:
@@ -52,7 +53,7 @@ def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> RuleBuilder:
 
 
 def labelled(path: Path, name: str, count: int = 1) -> RuleBuilder:
-    """The statement at ``path`` gets a label; or ``count`` statements of a sequence, from there on."""
+    """Label the statement at ``path``, or ``count`` statements of a sequence from there on."""
     if count == 1:
         return _of(path, lambda s: Block.label(name, s))
     k = path[-1] if path else 0
@@ -67,7 +68,7 @@ def labelled(path: Path, name: str, count: int = 1) -> RuleBuilder:
 
 
 def unwrapped(path: Path) -> RuleBuilder:
-    """A label, or an attribute around a statement, goes."""
+    """Remove a label, or an attribute, around a statement."""
 
     def change(stmt: Stmt) -> Stmt | str:
         match stmt:
@@ -79,7 +80,7 @@ def unwrapped(path: Path) -> RuleBuilder:
 
 
 def unlabelled() -> RuleBuilder:
-    """All labels go."""
+    """Remove all labels."""
     return _of((), without_labels)
 
 
@@ -97,7 +98,7 @@ def split_label(path: Path, position: int, first: str) -> RuleBuilder:
 
 
 def annotated(path: Path, annotations: Annotations) -> RuleBuilder:
-    """The loop, allocation or label at ``path`` gets these annotations instead of its own."""
+    """Replace the annotations of the loop, allocation or label at ``path``."""
 
     def change(stmt: Stmt) -> Stmt | str:
         match stmt:
@@ -113,7 +114,7 @@ def annotated(path: Path, annotations: Annotations) -> RuleBuilder:
 
 
 def with_else(path: Path) -> RuleBuilder:
-    """The ``if`` at ``path``, which has no else branch, gets one in which nothing is done."""
+    """Give the ``if`` at ``path``, which has no else branch, an empty one."""
 
     def change(stmt: Stmt) -> Stmt | str:
         if not isinstance(stmt, If) or stmt.else_body is not None:
@@ -124,12 +125,12 @@ def with_else(path: Path) -> RuleBuilder:
 
 
 def with_attributes(attrs: Annotations) -> RuleBuilder:
-    """The function gets these attributes instead of its own."""
+    """Replace the attributes of the function."""
     return lambda func: Same((), func.body, attrs)
 
 
 def of_kind(path: Path, kind: ForKind, thread: str = "") -> RuleBuilder:
-    """The loop at ``path`` is serial, parallel, vectorized, unrolled, or bound to a thread."""
+    """Make the loop at ``path`` serial, parallel, vectorized, unrolled, or bound to a thread."""
 
     def change(stmt: Stmt) -> Stmt | str:
         if not isinstance(stmt, For):
@@ -140,7 +141,7 @@ def of_kind(path: Path, kind: ForKind, thread: str = "") -> RuleBuilder:
 
 
 def rescoped(path: Path, scope: str) -> RuleBuilder:
-    """The buffer allocated at ``path``, and every view of its block, lives in another storage scope."""
+    """Change the storage scope of the buffer allocated at ``path``, and of every view of its block."""
 
     def change(stmt: Stmt) -> Stmt | str:
         if not isinstance(stmt, Allocate):
@@ -192,7 +193,7 @@ def _target(stmt: Stmt, how: str) -> tuple[Path, int] | str:
 
 
 def run_once(path: Path) -> RuleBuilder:
-    """The loop of extent 1 at ``path`` becomes its body."""
+    """Single-trip loop elimination: replace the loop of extent 1 at ``path`` by its body."""
 
     def make(func: PrimFunc) -> Rule | NoMatch:
         loop = _statement_at(func, path)
@@ -206,7 +207,7 @@ def run_once(path: Path) -> RuleBuilder:
 
 
 def in_a_loop(path: Path, var: Var) -> RuleBuilder:
-    """The statement at ``path`` becomes the body of a loop that runs once, over a fresh variable."""
+    """Put a single-trip loop over a fresh variable around the statement at ``path``."""
     zero = const(0, var.dtype)
     return moves.reindex(path, 0, (NewLoop(var, zero, const(1, var.dtype)),), (), (), (zero,))
 

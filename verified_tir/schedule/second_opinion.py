@@ -1,4 +1,4 @@
-"""The second net: what the independent validator says of a schedule that was proved.
+"""A second opinion: what the independent validator says of a schedule that was proved.
 
 The kernel proved that the program as scheduled refines the program as written.  The validator is given the two programs
 and how the parameters' layouts changed, nothing else, and executes both at some sizes.  If it finds a difference, then
@@ -272,7 +272,10 @@ def _summary(reports: list[Report], left_out: list[Mapping[str, int]], allowed: 
     agreeing = [(r, r.verdict) for r in reports if isinstance(r.verdict, (Equal, EqualOverReals, EqualInPart))]
     telling = [(r, verdict) for r, verdict in agreeing if not verdict.vacuous]
     if not telling:
-        return "undecided", f"the validator was asked about no input with a meaning{_at([r.sizes for r in reports])}"
+        return (
+            "undecided",
+            f"no input that the validator tried satisfies the assumptions{_at([r.sizes for r in reports])}",
+        )
     verdict = next((v for _, v in telling if not isinstance(v, Equal)), telling[0][1])
     more = f" ({len(left_out)} more would have taken too long)" if left_out else ""
     return "agrees", f"the validator agrees: {verdict}{_at([r.sizes for r, _ in telling])}{more}"

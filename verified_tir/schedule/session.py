@@ -1,4 +1,4 @@
-"""The thread from a schedule to the kernel: applying rules, keeping the theorem and the record.
+"""The session of a schedule with the kernel: it applies rules, and keeps the theorem and the record.
 
 Tactics are untrusted.  They see a :class:`Session`, look at the current program, and ask for rules; what they return is
 handles.  Whatever they get wrong ends in a refusal.
@@ -255,7 +255,7 @@ class Session:
         return at(self.func.body, path)
 
     def left(self, path: Path) -> Stmt:
-        """What stands at a place; nothing if all of it went, and the place with it."""
+        """The statement at a place; an empty one if the place is gone."""
         try:
             return self.stmt(path)
         except IRError:

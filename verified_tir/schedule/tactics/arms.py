@@ -1,4 +1,4 @@
-"""The two arms of a branch are made equal, where one is what the other comes down to (RFC 77, "Remove Branching Through
+"""Make the two arms of a branch equal, where one is a simplified form of the other (RFC 77, "Remove Branching Through
 Overcompute").
 
     if 4 * i + j < 14:                     if 4 * i + j < 14:

@@ -252,7 +252,7 @@ def _in_first_layout(
     if not chain:
         return own, condition, buffer.shape
     if said is not None:
-        _notof_padding(session, said)
+        _not_of_padding(session, said)
     first = chain[0].before
     x = tuple(Var.fresh(v.name, v.dtype) for v in chain[0].inputs)
     image: tuple[Expr, ...] = x
@@ -278,7 +278,7 @@ def _layouts(session: Session, buffer: Buffer) -> list[Any]:
     return chain
 
 
-def _notof_padding(session: Session, c: BufferConstraint) -> None:
+def _not_of_padding(session: Session, c: BufferConstraint) -> None:
     """An axiom is about elements of the buffer as it was written; padding is declared by its layout."""
     for p in session.theorem.paddings:
         if p.buffer is c.buffer:

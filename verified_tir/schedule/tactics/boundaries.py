@@ -21,7 +21,7 @@ def boundaries(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Itera
 
 
 def changes(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Iterator[Expr]:
-    """Where a condition changes its mind, for some iteration of the inner loops; perhaps outside of the loop's range.
+    """Where a condition changes its value, for some iteration of the inner loops; perhaps outside of the loop's range.
 
     ``p == 0`` is false as soon as the least value of p, or of -p, is positive.
     """

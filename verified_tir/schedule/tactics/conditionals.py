@@ -99,7 +99,7 @@ def merge_pair(session: Session, where: Path, k: int) -> bool:
 
 
 def trim(session: Session, path: Path) -> None:
-    """An arm that does nothing goes: the else arm, or after a negation the other."""
+    """Remove an empty arm: the else arm, or after a negation the other."""
     branch = session.stmt(path)
     assert isinstance(branch, If)
     if branch.else_body is SKIP:

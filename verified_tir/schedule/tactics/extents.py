@@ -1,4 +1,4 @@
-"""Loops lose the iterations in which their body does nothing (RFC 77, "New Transform - Reduce Loop Extents").
+"""Cut off the iterations of loops in which their body does nothing (RFC 77, "New Transform - Reduce Loop Extents").
 
     for i in range(16):                       for i in range(3, 14):
         if i >= 3 and i < 14 and c:     ⟶         if c:

@@ -264,7 +264,7 @@ def _narrowed(where: ExprPath, old: Expr, new: Expr) -> tuple[ExprPath, Expr]:
 
 
 def _remove_empty(session: Session, path: Path) -> None:
-    """Loops, branches and lets around nothing go, the innermost first."""
+    """Remove loops, branches and lets around nothing, the innermost first."""
     kept: set[Stmt] = set()
     while True:
         found = [

@@ -160,13 +160,13 @@ def _overwritten_later(session: Session, path: Path, why: TacticFailed) -> None:
 def better(one: TacticFailed, other: TacticFailed) -> TacticFailed:
     """The more telling of two reasons: that what is overwritten later is read before."""
     refusal = other.refusal
-    is_told = isinstance(one.refusal, Unproved) and one.refusal.obligation.name == "dead-store"
+    is_one_already = isinstance(one.refusal, Unproved) and one.refusal.obligation.name == "dead-store"
     tells = (
         isinstance(refusal, Unproved)
         and refusal.obligation.name == "dead-store"
         and "no later read" in refusal.obligation.claim
     )
-    return other if tells and not is_told else one
+    return other if tells and not is_one_already else one
 
 
 def _only(stmt: Stmt, way: Path) -> Stmt | None:

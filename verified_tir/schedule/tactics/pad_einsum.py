@@ -98,7 +98,7 @@ def _einsum(session: Session, block: str) -> Einsum:
     store = body.stmts[-1] if isinstance(body, Seq) and len(body.stmts) == 2 and isinstance(first, If) else body
     loops = tuple(_around(session, place))
     if not isinstance(store, Store):
-        raise fail(f"block {block} is not a sum of products: it holds something other than one update", place)
+        raise fail(f"block {block} is not a sum of products: it contains something other than one update", place)
     split = term_of(store)
     factors = None if split is None or split[0] != "add" else _factors(split[1])
     if factors is None:

@@ -93,7 +93,7 @@ def _only_store(session: Session, block: str) -> tuple[Path, Store]:
     path, label = session.block(block)
     store = label.body
     if not isinstance(store, Store):
-        raise fail(f"block {block} holds more than one store", path)
+        raise fail(f"block {block} contains more than one store", path)
     if store.value.dtype.lanes > 1 or store.predicate is not None:
         raise fail(f"block {block} stores a vector", path)
     return path, store
