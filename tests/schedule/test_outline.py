@@ -241,7 +241,7 @@ def test_equal_functions_are_one() -> None:
     assert [name for name, _ in s.module.functions] == ["main", "clear_a", "clear_b", "clear_c"]
     with pytest.raises(NotApplicable, match="there is a block or function called 'clear_a' already"):
         s.outline("a", "clear_a")
-    with pytest.raises(NotApplicable, match="no name of a function"):
+    with pytest.raises(NotApplicable, match="not a name of a function"):
         s.outline("a", "clear a")
 
 

@@ -129,7 +129,7 @@ def test_calls_that_do_not_fit() -> None:
         with pytest.raises(ArgumentError):
             execute(wrong)
     stray = Buffer.declare("stray", (4,), "int32")
-    with pytest.raises(ValueError, match="no block"):
+    with pytest.raises(ValueError, match="not a block"):
         execute(call("add_into", A.data, stray.data, const(1)))
 
 

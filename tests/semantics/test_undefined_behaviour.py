@@ -332,7 +332,7 @@ def test_malformed_programs_are_errors_of_the_ir() -> None:
     stray = Buffer.declare("S", (4,))
     with pytest.raises(ValueError, match="not declared"):
         execute(Store(stray, const(0.0, "float32"), (const(0),)))
-    with pytest.raises(ValueError, match="no block"):
+    with pytest.raises(ValueError, match="not a block"):
         execute(DeclBuffer(stray, store(A, 0.0, 0)))
     with pytest.raises(ValueError, match="not bound"):
         execute(Evaluate(Var.fresh("q") + 1))

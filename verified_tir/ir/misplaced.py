@@ -18,7 +18,7 @@ def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
     name, why = next(problems(func), (None, ""))
     if name is None:
         return None
-    if isinstance(name, Buffer) and why.endswith("no block here"):
+    if isinstance(name, Buffer) and why.endswith("not a block here"):
         head = f"{name.name} = T.match_buffer({name.data.name}, shape, dtype)"
         why += "; declare it over a buffer's own data, or say at the head of the function what it points to: " + head
     return _place(func, name), why
