@@ -133,7 +133,7 @@ def test_a_finding_is_known_as_long_as_its_file_fails(tmp_path: Path, monkeypatc
     Path(first.file).rename(moved)
     campaign = run_campaign(replace(given, seed=2))
     (second,) = campaign.findings
-    assert second.known == str(moved) and campaign.desk.replayed == 1
+    assert second.known == str(moved) and campaign.reporter.replayed == 1
     assert list((tmp_path / "findings").glob("*.py")) == []
     # Mended, it says, but a case fails in the same way: that is another mistake.
     moved.write_text(moved.read_text().replace("    FAILS.check", "    assert FAILS  # FAILS.check"))
@@ -186,7 +186,7 @@ def test_a_case_is_made_smaller_for_as_long_as_the_campaign_lasts(tmp_path: Path
     campaign, given = Campaign(replace(options(tmp_path, "HANGS"), seconds=30.0)), list[Finish]()
     hand: Any = SimpleNamespace(give=given.append)
     for over in (False, True):
-        campaign.desk.finishing.append(Finish(cast(Any, None), True, seconds=3.0, limit=120.0, known=()))
+        campaign.reporter.finishing.append(Finish(cast(Any, None), True, seconds=3.0, limit=120.0, known=()))
         assert campaign._give(hand, over)
     assert [(task.left, task.hurry) for task in given] == [(30.0, False), (15.0, True)]
 

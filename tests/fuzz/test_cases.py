@@ -10,13 +10,15 @@ import pytest
 from hypothesis import reject
 
 from tests.fuzz.toys import BROKEN, EMPTY, FAILS, FINE, Toy
-from verified_tir.fuzz.cases import ROUND, Ears, Round, redraw, run_round, shrink
+from verified_tir.fuzz.cases import ROUND, Listeners, Round, redraw, run_round, shrink
 from verified_tir.fuzz.failure import Failure, Key
 from verified_tir.fuzz.running import Journal, read
 from verified_tir.fuzz.target import Observed
 
 
-def drawn(toy: Toy, work: Round, folder: Path, **ears: Any) -> tuple[list[Any], list[tuple[Failure, bytes, int]], bool]:
+def drawn(
+    toy: Toy, work: Round, folder: Path, **listeners: Any
+) -> tuple[list[Any], list[tuple[Failure, bytes, int]], bool]:
     """The cases that are checked, the failures, and whether the round ended."""
     cases: list[Any] = []
     failures: list[tuple[Failure, bytes, int]] = []
@@ -28,7 +30,10 @@ def drawn(toy: Toy, work: Round, folder: Path, **ears: Any) -> tuple[list[Any], 
     spy = Toy(toy.name, noted, toy.numbers)
     journal = Journal(folder / "case")
     ended = run_round(
-        spy, work, Observed(), Ears(journal, lambda *f: failures.append(f), ears.pop("passed", lambda n: None), **ears)
+        spy,
+        work,
+        Observed(),
+        Listeners(journal, lambda *f: failures.append(f), listeners.pop("passed", lambda n: None), **listeners),
     )
     return cases, failures, ended
 
@@ -69,7 +74,9 @@ def test_the_case_is_written_down_before_it_is_checked(tmp_path: Path) -> None:
 
     toy = Toy("toy", look)
     failures: list[Failure] = []
-    run_round(toy, Round("toy", 1, 3, 5), Observed(), Ears(journal, lambda f, c, i: failures.append(f), lambda n: None))
+    run_round(
+        toy, Round("toy", 1, 3, 5), Observed(), Listeners(journal, lambda f, c, i: failures.append(f), lambda n: None)
+    )
     after = read(path)
     assert failures == [] and len(seen) == 5 and after is not None and after.phase == "idle"
 

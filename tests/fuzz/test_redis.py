@@ -18,7 +18,7 @@ import pytest
 
 from tests.fuzz.toys import Toy
 from verified_tir.fuzz.campaign import Campaign, run_campaign
-from verified_tir.fuzz.cases import ROUND, Ears, Round, run_round
+from verified_tir.fuzz.cases import ROUND, Listeners, Round, run_round
 from verified_tir.fuzz.database import Examples, NoDatabase
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.options import Listener, Options
@@ -79,8 +79,10 @@ def some_case(folder: Path, turn: int) -> tuple[list[int], bytes]:
         raise AssertionError
 
     cases: list[list[int]] = []
-    ears = Ears(Journal(folder / "case"), lambda f, choices, i: seen.append((cases[-1], choices)), lambda n: None)
-    run_round(Toy("rare", raises), Round("tests.fuzz.toys:RARE", 1, turn, ROUND), Observed(), ears)
+    listeners = Listeners(
+        Journal(folder / "case"), lambda f, choices, i: seen.append((cases[-1], choices)), lambda n: None
+    )
+    run_round(Toy("rare", raises), Round("tests.fuzz.toys:RARE", 1, turn, ROUND), Observed(), listeners)
     return seen[-1]
 
 
@@ -93,15 +95,15 @@ def test_what_one_machine_finds_the_other_one_replays(tmp_path: Path, server: Se
     # One example of this seed finds nothing by itself: it is the shared one that fails, on another machine.
     second = run_campaign(options(tmp_path / "b", "RARE", address, 1))
     (again,) = second.findings
-    assert second.desk.replayed == 1 and (again.key, again.choices) == (found.key, found.choices)
+    assert second.reporter.replayed == 1 and (again.key, again.choices) == (found.key, found.choices)
     assert again.turn == -1 and [p.name for p in (tmp_path / "b" / "found").glob("*.py")] == ["test_rare_rare_list.py"]
     assert not run_campaign(options(tmp_path / "c", "RARE", "", 1)).findings
     # The folder beside the server has it, too.
     assert len(run_campaign(options(tmp_path / "b", "RARE", "", 1)).findings) == 1
     # Mended: it passes on one machine, and is forgotten on all.
     monkeypatch.delenv("TOY_RARE")
-    assert run_campaign(options(tmp_path / "a", "RARE", address, 1)).desk.replayed == 1
-    assert run_campaign(options(tmp_path / "d", "RARE", address, 1)).desk.replayed == 0
+    assert run_campaign(options(tmp_path / "a", "RARE", address, 1)).reporter.replayed == 1
+    assert run_campaign(options(tmp_path / "d", "RARE", address, 1)).reporter.replayed == 0
 
 
 class Other(Listener):

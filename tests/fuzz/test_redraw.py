@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verified_tir.fuzz.cases import Ears, Round, choices_now, redraw, run_round
+from verified_tir.fuzz.cases import Listeners, Round, choices_now, redraw, run_round
 from verified_tir.fuzz.registry import TARGETS, load
 from verified_tir.fuzz.running import Journal
 from verified_tir.fuzz.target import Observed
@@ -40,8 +40,8 @@ def test_the_same_choices_make_the_same_case(name: str, tmp_path: Path) -> None:
             seen.append((choices_now(), written(target, case)))
 
     spy: Any = Seen()
-    ears = Ears(Journal(tmp_path / "case"), lambda failure, c, i: pytest.fail(str(failure)), lambda n: None)
-    assert run_round(spy, Round(name, 0, 0, CASES), Observed(), ears)
+    listeners = Listeners(Journal(tmp_path / "case"), lambda failure, c, i: pytest.fail(str(failure)), lambda n: None)
+    assert run_round(spy, Round(name, 0, 0, CASES), Observed(), listeners)
     assert len(seen) == CASES
     for choices, text in seen:
         again: list[str] = []

@@ -17,9 +17,9 @@ from verified_tir.fuzz.targets import tvm_checks, tvm_worker
 from verified_tir.fuzz.targets.tvm import Case, Tvm
 from verified_tir.fuzz.targets.tvm_checks import examine
 from verified_tir.fuzz.targets.tvm_known import KNOWN
+from verified_tir.fuzz.targets.tvm_outcome import HEAD
 from verified_tir.fuzz.targets.tvm_programs import PRIMITIVES, Plan
 from verified_tir.fuzz.targets.tvm_steps import apply
-from verified_tir.fuzz.targets.tvm_told import HEAD
 from verified_tir.fuzz.targets.tvm_worker import Died, Worker
 from verified_tir.interop.tvm import ValidatedSchedule
 
@@ -48,10 +48,12 @@ def case(plans: Sequence[Plan] = (), text: str = PLAIN) -> Case:
 
 
 def test_steps_that_are_right() -> None:
-    told = examine(PLAIN, [Plan("split", (1, 0, 0, 0)), Plan("reorder", (1, 0, 1, 0)), Plan("unroll", (0, 0, 0, 0))], 0)
-    assert told.wrong == [] and told.bugs == []
-    assert told.counts["accepted by TVM"] == 3 and told.counts["compiled"] == 1
-    assert ("TVM pass", "tirx.FlattenBuffer") in told.covered
+    outcome = examine(
+        PLAIN, [Plan("split", (1, 0, 0, 0)), Plan("reorder", (1, 0, 1, 0)), Plan("unroll", (0, 0, 0, 0))], 0
+    )
+    assert outcome.wrong == [] and outcome.bugs == []
+    assert outcome.counts["accepted by TVM"] == 3 and outcome.counts["compiled"] == 1
+    assert ("TVM pass", "tirx.FlattenBuffer") in outcome.covered
 
 
 def test_a_step_that_tvm_gets_wrong_is_counted_and_no_finding() -> None:
@@ -69,16 +71,16 @@ def test_a_bug_that_is_not_on_the_list_is_news(monkeypatch: Patch) -> None:
 
 
 def test_a_pass_that_is_wrong_in_every_build_is_tvms() -> None:
-    told = examine(PLAIN.replace("A[vi, vj] * 2", "A[vi, (3 - vj) % 4]"), [], 0)
-    assert told.wrong == []
-    told = examine(
+    outcome = examine(PLAIN.replace("A[vi, vj] * 2", "A[vi, (3 - vj) % 4]"), [], 0)
+    assert outcome.wrong == []
+    outcome = examine(
         PLAIN.replace("(4, 4)", "(4, 8)")
         .replace("grid(4, 4)", "grid(4, 8)")
         .replace("A[vi, vj]", "A[vi, (3 - vj) % 8]"),
         [],
         0,
     )
-    assert told.wrong == [] and {where for where, _ in told.bugs} == {"tirx.FlattenBuffer"}
+    assert outcome.wrong == [] and {where for where, _ in outcome.bugs} == {"tirx.FlattenBuffer"}
 
 
 def test_the_end_of_tvms_process_is_attributed(monkeypatch: Patch) -> None:
@@ -125,9 +127,9 @@ def test_every_primitive_has_arguments() -> None:
     """Whatever the numbers are, a primitive is taken or refused by TVM: nothing of ours fails."""
     for name in PRIMITIVES:
         for numbers in sample([(0, 0, 0, 0), (1, 1, 1, 1), (1, 2, 3, 4)], 1, name):
-            told = examine(PLAIN, [Plan(name, numbers)], 0, compile_it=False)
-            assert told.wrong == [], (name, numbers)
-            assert told.counts.get("accepted by TVM", 0) + told.counts.get("refused by TVM", 0) == 1
+            outcome = examine(PLAIN, [Plan(name, numbers)], 0, compile_it=False)
+            assert outcome.wrong == [], (name, numbers)
+            assert outcome.counts.get("accepted by TVM", 0) + outcome.counts.get("refused by TVM", 0) == 1
 
 
 def test_a_finding_is_a_test() -> None:
@@ -146,8 +148,8 @@ def f(A: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32")):
     with T.sblock("C"):
         C[0] = A[0]
 """
-    told = examine(text, [Plan("compute_at", (0, 1, 0, 0)), Plan("reverse_compute_at", (1, 0, 0, 0))], 0)
-    assert told.wrong == [] and told.counts["refused by TVM"] == 2
+    outcome = examine(text, [Plan("compute_at", (0, 1, 0, 0)), Plan("reverse_compute_at", (1, 0, 0, 0))], 0)
+    assert outcome.wrong == [] and outcome.counts["refused by TVM"] == 2
 
 
 def test_what_tvm_raises_is_a_refusal() -> None:
@@ -158,8 +160,8 @@ def test_what_tvm_raises_is_a_refusal() -> None:
         sch = ValidatedSchedule(tvm.script.from_source(HEAD + text.strip()))
         for plan in plans:
             apply(sch, plan)
-    told = examine(text, plans, 0, compile_it=False)
-    assert told.wrong == [] and told.counts["refused by TVM"] == 1
+    outcome = examine(text, plans, 0, compile_it=False)
+    assert outcome.wrong == [] and outcome.counts["refused by TVM"] == 1
 
 
 def test_programs_whose_types_tvm_loses_are_left_out() -> None:
@@ -169,10 +171,10 @@ def f(A: T.Buffer((1,), "int32")):
     A[0] = T.popcount({value})
 """
     for value in ('T.undef(dtype="int8")', 'T.Cast("int32", T.clz(A[0], dtype="int64"))'):
-        told = examine(undefined.format(value=f'T.Cast("int32", {value})'), [], 0)
-        assert told.counts == {"programs": 1, "not taken by TVM": 1} and told.wrong == []
-    told = examine(undefined.format(value='T.undef(dtype="int32")'), [], 0)
-    assert told.counts["round trips"] == 1 and told.wrong == []
+        outcome = examine(undefined.format(value=f'T.Cast("int32", {value})'), [], 0)
+        assert outcome.counts == {"programs": 1, "not taken by TVM": 1} and outcome.wrong == []
+    outcome = examine(undefined.format(value='T.undef(dtype="int32")'), [], 0)
+    assert outcome.counts["round trips"] == 1 and outcome.wrong == []
 
 
 @pytest.mark.parametrize("rows", [2, 4])
@@ -186,8 +188,8 @@ def f(A: T.Buffer(({rows}, 4), "int32"), C: T.Buffer(({rows}, 4), "int32")):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = A[vi, vj]
 """
-    told = examine(text, [Plan("transform_layout", (0, 0, 0, 0))], 0)
-    assert told.wrong == [] and told.counts["accepted by TVM"] == 1 and told.counts["compiled"] == 1
+    outcome = examine(text, [Plan("transform_layout", (0, 0, 0, 0))], 0)
+    assert outcome.wrong == [] and outcome.counts["accepted by TVM"] == 1 and outcome.counts["compiled"] == 1
 
 
 def test_constants_that_tvm_folds_as_it_reads_are_tvms(monkeypatch: Patch) -> None:
@@ -201,8 +203,8 @@ def f(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
         "T.max(T.float32(0.0), T.float32(-0.0))",
         "T.min(T.float32(-0.0), A[0] * 0.0)",
     ):
-        told = examine(text.replace("T.float32(0.0) + A[0]", value), [], 0)
-        assert told.wrong == [] and [where for where, _ in told.bugs] == ["reading"] and "reading" in KNOWN
+        outcome = examine(text.replace("T.float32(0.0) + A[0]", value), [], 0)
+        assert outcome.wrong == [] and [where for where, _ in outcome.bugs] == ["reading"] and "reading" in KNOWN
     monkeypatch.setattr(tvm_checks, "in_words", lambda text: text.replace("A[0]", "B[0]"))
     assert [kind for kind, _, _ in examine(text, [], 0).wrong] == ["round-trip-differs"]
 
@@ -215,11 +217,11 @@ def f(A: T.Buffer((64,), "float16"), B: T.Buffer((64,), "bool")):
     for i in range(64):
         B[i] = {}
 """
-    told = examine(text.format(value), [], 0)
-    assert told.wrong == [] and [where for where, _ in told.bugs] == ["machine code"] and "machine code" in KNOWN
+    outcome = examine(text.format(value), [], 0)
+    assert outcome.wrong == [] and [where for where, _ in outcome.bugs] == ["machine code"] and "machine code" in KNOWN
     for right in ("A[i] == A[0]", "T.isnan(A[i])", "T.round(A[i]) < A[i]"):
-        told = examine(text.format(right), [], 0)
-        assert told.wrong == [] and told.bugs == [] and told.counts["compiled"] == 1
+        outcome = examine(text.format(right), [], 0)
+        assert outcome.wrong == [] and outcome.bugs == [] and outcome.counts["compiled"] == 1
 
 
 def test_what_tvm_prints_and_does_not_read_is_tvms() -> None:
@@ -229,10 +231,10 @@ def f(A: T.Buffer(({n},), "float32"), B: T.Buffer((1,), "float32")):
     V = T.decl_buffer(({tiles}, 2), "float32", data=A.data, strides=(2, 1))
     B[0] = V[0, 0]
 """
-    told = examine(text.format(n=4, tiles=2), [], 0, compile_it=False)
-    assert told.wrong == [] and told.bugs == [] and told.counts["round trips"] == 1
-    told = examine(text.format(n=0, tiles=0), [], 0, compile_it=False)
-    assert told.wrong == [] and [where for where, _ in told.bugs] == ["printing"] and "printing" in KNOWN
+    outcome = examine(text.format(n=4, tiles=2), [], 0, compile_it=False)
+    assert outcome.wrong == [] and outcome.bugs == [] and outcome.counts["round trips"] == 1
+    outcome = examine(text.format(n=0, tiles=0), [], 0, compile_it=False)
+    assert outcome.wrong == [] and [where for where, _ in outcome.bugs] == ["printing"] and "printing" in KNOWN
 
 
 def test_elements_with_lanes_are_not_run() -> None:
@@ -242,5 +244,5 @@ def test_elements_with_lanes_are_not_run() -> None:
 def main(A: T.Buffer((1,), "float32x4")):
     A[0] = T.Broadcast(T.float32(0.0), 4)
 """
-    told = examine(text, [], 0)
-    assert told.wrong == [] and told.counts == {"programs": 1, "round trips": 1}
+    outcome = examine(text, [], 0)
+    assert outcome.wrong == [] and outcome.counts == {"programs": 1, "round trips": 1}

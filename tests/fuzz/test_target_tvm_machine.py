@@ -55,9 +55,9 @@ def test_programs_that_are_undefined_where_they_overflow() -> None:
     ],
 )
 def test_what_passes_make_a_question_about_nan_is_tvms(body: str) -> None:
-    told = [examine(program(body), [], seed) for seed in range(few(2, 8))]
-    assert [t.wrong for t in told] == [[]] * len(told)
-    assert any(t.bugs for t in told)
+    outcome = [examine(program(body), [], seed) for seed in range(few(2, 8))]
+    assert [t.wrong for t in outcome] == [[]] * len(outcome)
+    assert any(t.bugs for t in outcome)
 
 
 def test_a_pass_that_was_not_judged_is_asked_again_on_the_arguments() -> None:
@@ -68,8 +68,8 @@ def f(A: T.Buffer((2,), "float32"), B: T.Buffer((2,), "float32"), C: T.Buffer((2
         B[0] = A[0] - A[0]
     B[1] = T.max(A[1], T.float32("-inf"))
 """
-    told = examine(text, [], 1)
-    assert told.wrong == [] and [where for where, _ in told.bugs] == ["s_tir.StmtSimplify"]
+    outcome = examine(text, [], 1)
+    assert outcome.wrong == [] and [where for where, _ in outcome.bugs] == ["s_tir.StmtSimplify"]
 
 
 def test_a_maximum_that_llvm_folds_is_not_ours() -> None:
@@ -83,12 +83,12 @@ def f(A: T.Buffer((2, 2), "float32")):
                 A[i, j] = T.max(A[i, j], A[j, k % 2])
         A[i, i] = T.float32(0.0)
 """
-    told = examine(text, [], 0)
-    assert told.wrong == [] and [where for where, _ in told.bugs] == ["machine code"]
+    outcome = examine(text, [], 0)
+    assert outcome.wrong == [] and [where for where, _ in outcome.bugs] == ["machine code"]
 
 
 def test_integers_that_llvm_keeps_beyond_float16_are_not_ours() -> None:
     value = 'T.Cast("float32", T.Cast("float16", T.shift_left(A[0], T.uint32(21))))'
-    told = [examine(program(f"B[0] = {value}", "uint32"), [], seed) for seed in range(few(2, 8))]
-    assert [t.wrong for t in told] == [[]] * len(told)
-    assert {where for t in told for where, _ in t.bugs} == {"machine code"}
+    outcome = [examine(program(f"B[0] = {value}", "uint32"), [], seed) for seed in range(few(2, 8))]
+    assert [t.wrong for t in outcome] == [[]] * len(outcome)
+    assert {where for t in outcome for where, _ in t.bugs} == {"machine code"}

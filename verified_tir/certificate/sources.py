@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from verified_tir.certificate.excerpt import Ambiguous, excerpt
+from verified_tir.certificate.program_text import Ambiguous, program_text
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse, script
@@ -35,7 +35,7 @@ def programs(where: str) -> list[PrimFunc]:
     head, colon, name = where.rpartition(":")
     path, name = (Path(head), name) if colon and name.isidentifier() else (Path(where), "")
     try:
-        read = parse(excerpt(path.read_text(encoding="utf-8")), filename=str(path))
+        read = parse(program_text(path.read_text(encoding="utf-8")), filename=str(path))
     except (OSError, UnicodeDecodeError, IRError, Ambiguous) as problem:
         said = str(problem)  # an error in a text names the file itself
         raise BadSource(said if said.startswith(f"{path}:") else f"{path}: {said}") from None

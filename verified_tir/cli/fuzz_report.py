@@ -108,10 +108,10 @@ def summary(campaign: Campaign, targets: Mapping[str, Target[Any]], *, brief: bo
     if covered := coverage_line(everything, state.tallies):
         parts.append(f"coverage, all runs: {covered}")
         parts += _never(everything, state.tallies)
-    if campaign.desk.replayed:
-        parts.append(f"replayed from the database: {campaign.desk.replayed}")
-    if campaign.desk.slow:
-        parts.append(f"slow, but not when run again: {campaign.desk.slow}")
+    if campaign.reporter.replayed:
+        parts.append(f"replayed from the database: {campaign.reporter.replayed}")
+    if campaign.reporter.slow:
+        parts.append(f"slow, but not when run again: {campaign.reporter.slow}")
     every = _sum(state.tally(name) for name in state.tallies)
     runs = f"{state.runs} run" + ("" if state.runs == 1 else "s")
     parts.append(
@@ -203,8 +203,8 @@ def fields(
         "not_run": [{"name": name, "reason": reason} for name, reason in absent.items()],
         "findings": [_finding_fields(finding) for finding in campaign.findings],
         "unchecked": campaign.unchecked,
-        "replayed": campaign.desk.replayed,
-        "slow": campaign.desk.slow,
+        "replayed": campaign.reporter.replayed,
+        "slow": campaign.reporter.slow,
         "runs": state.runs,
         "all_seconds": round(state.seconds, 3),
         "exit_code": code,

@@ -19,7 +19,7 @@ from verified_tir.cli.second_opinion import Asked, When
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.as_json import to_json
-from verified_tir.report.collect import Told
+from verified_tir.report.collect import RefusalDetail
 from verified_tir.report.model import FileReport, Report, ScheduleReport
 from verified_tir.report.text import Detail, TextReport
 
@@ -128,9 +128,9 @@ def _run(
     start = time.perf_counter()
     asked = Asked(options.validate, options.most_operations)
     budget = options.budget or INTEGER_BUDGET
-    told: Told = "all" if options.json or options.verbose else "nothing" if options.quiet else "briefly"
+    detail: RefusalDetail = "all" if options.json or options.verbose else "nothing" if options.quiet else "briefly"
     settings = Settings(
-        options.only, budget, options.json, options.smt, asked, options.to_llvm, written, options.cache, expected=told
+        options.only, budget, options.json, options.smt, asked, options.to_llvm, written, options.cache, expected=detail
     )
     files = find_files(options.paths)
     done: list[FileReport] = []

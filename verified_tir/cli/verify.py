@@ -16,7 +16,7 @@ from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict_store import VerdictStore
-from verified_tir.report.collect import Told, input_of, refusal_of, steps_of
+from verified_tir.report.collect import RefusalDetail, input_of, refusal_of, steps_of
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -64,7 +64,7 @@ class Settings:
     written: Written | None = None
     cache: bool = True
     during: VerdictStore = field(default_factory=VerdictStore)
-    expected: Told = "all"
+    expected: RefusalDetail = "all"
 
 
 class Listener:
@@ -172,7 +172,7 @@ def _verify(
     try:
         if settings.smt is not None:
             _write(folder_for(settings.smt, file.shown) / file_name(name), run)
-        report = _report(name, function, at, run, places=settings.places, told=settings.expected)
+        report = _report(name, function, at, run, places=settings.places, detail=settings.expected)
         if settings.written is not None and run.made is not None and report.outcome is Outcome.PROVED:
             from verified_tir.certificate.write import Origin, certificate_name, shown_below
 
@@ -233,16 +233,22 @@ def _to_llvm(run: _Run, made: Schedule, at: SourcePlace) -> None:
 
 
 def _report(
-    name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, *, places: bool = False, told: Told = "all"
+    name: str,
+    function: ScheduleFunction,
+    at: SourcePlace,
+    run: _Run,
+    *,
+    places: bool = False,
+    detail: RefusalDetail = "all",
 ) -> ScheduleReport:
-    def refusal(r: ScheduleError, told: Told) -> RefusalReport:
-        return refusal_of(r, raised_at(r, Path(function.file), at.file) or at, told)
+    def refusal(r: ScheduleError, detail: RefusalDetail) -> RefusalReport:
+        return refusal_of(r, raised_at(r, Path(function.file), at.file) or at, detail)
 
     made = run.made
     outcome = _outcome(function.expect, run)
-    if told == "nothing" and not outcome.as_expected:  # then the schedule is shown, and all that was refused in it
-        told = "briefly"
-    ended = told if outcome is Outcome.REFUSED_AS_EXPECTED else "all"
+    if detail == "nothing" and not outcome.as_expected:  # then the schedule is shown, and all that was refused in it
+        detail = "briefly"
+    ended = detail if outcome is Outcome.REFUSED_AS_EXPECTED else "all"
     return ScheduleReport(
         name=name,
         at=at,
@@ -251,7 +257,7 @@ def _report(
         outcome=outcome,
         seconds=run.seconds,
         steps=() if made is None else steps_of(made, places=places),
-        expected_refusals=() if made is None else tuple(refusal(r, told) for r in made.refusals),
+        expected_refusals=() if made is None else tuple(refusal(r, detail) for r in made.refusals),
         refusal=None if run.refused is None else refusal(run.refused, ended),
         error=run.error,
         assumptions=() if made is None else tuple(made.assumptions),

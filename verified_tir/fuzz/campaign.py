@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, assert_never, final
 
 from verified_tir.fuzz.database import Examples
-from verified_tir.fuzz.desk import Desk
 from verified_tir.fuzz.failure import failure_of_death, failure_of_hang
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.finish import Finish
@@ -22,6 +21,7 @@ from verified_tir.fuzz.ledger import Ledger
 from verified_tir.fuzz.options import Listener, Options
 from verified_tir.fuzz.plan import Plan
 from verified_tir.fuzz.pool import Death, Hand, wait_for
+from verified_tir.fuzz.reporter import Reporter
 from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report
 from verified_tir.fuzz.running import Running, crowding
 from verified_tir.fuzz.state import Run, State, Tally, begun, new_seed
@@ -66,7 +66,7 @@ class Campaign:
     goes_on: bool = field(init=False)
     examples: Examples = field(init=False)
     ledger: Ledger = field(init=False)
-    desk: Desk = field(init=False)
+    reporter: Reporter = field(init=False)
     plan: Plan = field(init=False)
     hands: list[Hand] = field(default_factory=list)
     ending: Ending = "interrupted"
@@ -92,7 +92,7 @@ class Campaign:
         self.run, self.goes_on = self._the_run()
         self.plan = Plan(self.run, options.targets, options.examples, options.seconds, options.jobs)
         self.ledger = Ledger(self.state)
-        self.desk = Desk(options, self.listener, self.ledger, self.examples, self.run.seed)
+        self.reporter = Reporter(options, self.listener, self.ledger, self.examples, self.run.seed)
         self._before = self.run.elapsed
 
     def _the_run(self) -> tuple[Run, bool]:
@@ -137,7 +137,7 @@ class Campaign:
     @property
     def findings(self) -> Sequence[Finding]:
         """Of this run, in the order in which they were found."""
-        return tuple(self.desk.findings.values())
+        return tuple(self.reporter.findings.values())
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 
@@ -157,7 +157,7 @@ class Campaign:
             for number in range(options.jobs):
                 self.hands.append(Hand(options.state / "running", number, self.run.seed % 2**32))
             self.listener.begins(self)
-            self.desk.look()
+            self.reporter.look()
             going = True
             while going and not self._stopping:
                 going = self._step()
@@ -175,8 +175,8 @@ class Campaign:
         """Hear, mend and hand out; whether anything is going on."""
         for hand in self.hands:
             self._attend(hand)
-        if self.examples.shared and time.monotonic() - self.desk.looked > _KEEP:
-            self.desk.look()
+        if self.examples.shared and time.monotonic() - self.reporter.looked > _KEEP:
+            self.reporter.look()
         if time.monotonic() - self._kept > _KEEP:
             self._keep()
         over = self.left == 0.0
@@ -212,17 +212,17 @@ class Campaign:
 
     def _give(self, hand: Hand, over: bool) -> bool:
         """The next task for a worker, if there is one."""
-        if self.desk.finishing:
+        if self.reporter.finishing:
             end = math.inf if self.left is None else self.left
-            hand.give(replace(self.desk.finishing.popleft(), left=_HURRY if over else end, hurry=over))
+            hand.give(replace(self.reporter.finishing.popleft(), left=_HURRY if over else end, hurry=over))
         elif over:
             return False
-        elif self.desk.replays:
-            hand.give(self.desk.replays.popleft())
+        elif self.reporter.replays:
+            hand.give(self.reporter.replays.popleft())
         elif (work := self.plan.next()) is not None:
             left, part = self.left, self.plan.slice
             ends = [time.monotonic() + s for s in (left, part) if s is not None]
-            hand.give(RunRound(work, min(ends, default=None), self.desk.known(work.target)))
+            hand.give(RunRound(work, min(ends, default=None), self.reporter.known(work.target)))
         else:
             return False
         return True
@@ -233,7 +233,7 @@ class Campaign:
             for report in hand.reports():
                 self._hear(hand, report)
             hand.end()
-        self.desk.abandon()
+        self.reporter.abandon()
         self._end = time.monotonic()
         self._keep()
         self.state.end(self.elapsed, ended=self.ending == "done")
@@ -247,7 +247,7 @@ class Campaign:
                 self._stillborn = 0
                 self._counted(report)
             case Failed():
-                self.desk.failed(report.failure, report.choices, report.work.turn, report.index)
+                self.reporter.failed(report.failure, report.choices, report.work.turn, report.index)
             case Done():
                 hand.task = None
                 self._done(report)
@@ -256,10 +256,10 @@ class Campaign:
             case Replayed(choices=None):
                 hand.task = None
             case Replayed(target=target, choices=bytes(choices), failure=failure):
-                self.desk.tried(target, choices, failure)
+                self.reporter.tried(target, choices, failure)
             case Finished():
                 hand.task = None
-                self.desk.finished(report)
+                self.reporter.finished(report)
             case Replayed():
                 raise AssertionError(report)
             case _:
@@ -287,7 +287,7 @@ class Campaign:
             self.plan.over(work)
         self.ledger.touch(work.target)
         if report.trouble is not None:
-            self.desk.failed(report.trouble, b"", work.turn, 0)
+            self.reporter.failed(report.trouble, b"", work.turn, 0)
             self._troubles[work.target] += 1
             if drawn == 0 or self._troubles[work.target] >= _TROUBLES:
                 message = report.trouble.message.partition(". ")[0]
@@ -320,13 +320,13 @@ class Campaign:
             case Replay():
                 rest = tuple(c for c in task.choices if case is None or c != case.choices)
                 if rest and len(rest) < len(task.choices):
-                    self.desk.replays.append(Replay(name, rest))
+                    self.reporter.replays.append(Replay(name, rest))
             case Finish():
                 self._finish_died(task)
             case _:
                 assert_never(task)
         if failure is not None and case is not None and not (isinstance(task, Finish) and task.apart):
-            self.desk.failed(failure, case.choices, case.turn, case.index, apart=True)
+            self.reporter.failed(failure, case.choices, case.turn, case.index, apart=True)
         if self._deaths[name] >= _DEATHS and name not in self.plan.stopped:
             self._give_up(name, "too many of its cases kill their process, or do not end")
 
@@ -346,12 +346,12 @@ class Campaign:
             self.ledger.checked(task.work.target, missed)
 
     def _finish_died(self, task: Finish) -> None:
-        finding = self.desk.findings[task.key]
+        finding = self.reporter.findings[task.key]
         if task.apart:
-            self.desk.as_it_is(finding)
+            self.reporter.as_it_is(finding)
             self.listener.finished(finding)
         else:  # a smaller case did what this one does not
-            self.desk.finish(finding, apart=True)
+            self.reporter.finish(finding, apart=True)
 
 
 def _target(task: Replay | Finish) -> str:

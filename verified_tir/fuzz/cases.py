@@ -59,8 +59,8 @@ class Round:
 
 
 @dataclass(slots=True)
-class Ears:
-    """Who is told about the cases of a round, and when it is to end.
+class Listeners:
+    """Listeners to the cases of a round, and the time at which it is to end.
 
     :param failed: is given each failure, the choices (none if the case could not be drawn), and the number of the case.
     :param until: by ``time.monotonic``; a case that runs then is finished.
@@ -72,7 +72,7 @@ class Ears:
     until: float | None = None
 
 
-def run_round(target: Target[Any], work: Round, observed: Observed, ears: Ears) -> bool:
+def run_round(target: Target[Any], work: Round, observed: Observed, listeners: Listeners) -> bool:
     """Draw and check the cases of a round; whether it came to its end.
 
     :raises HypothesisException: if the strategy can draw nothing, or is not a function of its choices.
@@ -84,9 +84,9 @@ def run_round(target: Target[Any], work: Round, observed: Observed, ears: Ears) 
         nonlocal drawn
         if drawn >= work.cases:  # less than a whole round: the same cases as those of a whole one
             raise Enough
-        if ears.until is not None and time.monotonic() >= ears.until:
+        if listeners.until is not None and time.monotonic() >= listeners.until:
             raise Enough
-        ears.journal.drawing(work.target, work.turn, drawn)
+        listeners.journal.drawing(work.target, work.turn, drawn)
         failure, choices = None, b""
         try:
             case = data.draw(cases)
@@ -99,12 +99,12 @@ def run_round(target: Target[Any], work: Round, observed: Observed, ears: Ears) 
             return
         if failure is None:
             choices = choices_now()
-            ears.journal.checking(work.target, work.turn, drawn - 1, choices)
+            listeners.journal.checking(work.target, work.turn, drawn - 1, choices)
             failure = check(target, work.target, case, observed)
-        ears.journal.idle()
+        listeners.journal.idle()
         if failure is not None:
-            ears.failed(failure, choices, drawn - 1)
-        ears.passed(drawn)
+            listeners.failed(failure, choices, drawn - 1)
+        listeners.passed(drawn)
 
     try:
         with _own_constants():
@@ -112,7 +112,7 @@ def run_round(target: Target[Any], work: Round, observed: Observed, ears: Ears) 
     except Enough:
         return drawn >= work.cases
     finally:
-        ears.journal.idle()
+        listeners.journal.idle()
     return True
 
 

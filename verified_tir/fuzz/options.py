@@ -1,4 +1,4 @@
-"""What a campaign is asked to do, and who is told what happens."""
+"""The options of a campaign, and the listener to its events."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Options:
 
 
 class Listener:
-    """Who is told what happens; every method may be overridden."""
+    """A listener to the events of a campaign; every method may be overridden."""
 
     def begins(self, campaign: Campaign) -> None:
         """The workers have been started."""

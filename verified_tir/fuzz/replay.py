@@ -32,7 +32,7 @@ def replay_round(target: str, *, seed: int, turn: int, index: int) -> None:
     import tempfile
     from pathlib import Path
 
-    from verified_tir.fuzz.cases import ROUND, Ears, Enough, Round, run_round
+    from verified_tir.fuzz.cases import ROUND, Enough, Listeners, Round, run_round
     from verified_tir.fuzz.failure import Failure
     from verified_tir.fuzz.registry import load
     from verified_tir.fuzz.running import Journal
@@ -49,7 +49,7 @@ def replay_round(target: str, *, seed: int, turn: int, index: int) -> None:
             raise Enough
 
     with tempfile.TemporaryDirectory() as folder:
-        ears = Ears(Journal(Path(folder) / "case"), failed, passed)
-        run_round(load(target), Round(target, seed, turn, ROUND, skip=index), Observed(), ears)
+        listeners = Listeners(Journal(Path(folder) / "case"), failed, passed)
+        run_round(load(target), Round(target, seed, turn, ROUND, skip=index), Observed(), listeners)
     if failures:
         raise RuntimeError(f"{failures[0].key}: {failures[0].message}\n{failures[0].traceback}")

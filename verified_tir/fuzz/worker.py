@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, assert_never, final
 
-from verified_tir.fuzz.cases import Ears, Enough, Round, check, redraw, run_round
+from verified_tir.fuzz.cases import Enough, Listeners, Round, check, redraw, run_round
 from verified_tir.fuzz.failure import Failure, Key, failure_of
 from verified_tir.fuzz.finish import Finish, finish
 from verified_tir.fuzz.registry import load
@@ -148,8 +148,8 @@ class Worker:
         ended, trouble = False, None
         try:
             target = self.target(work.target)
-            ears = Ears(self.journal, failed, counting.passed, task.until)
-            ended = run_round(target, work, counting.observed, ears)
+            listeners = Listeners(self.journal, failed, counting.passed, task.until)
+            ended = run_round(target, work, counting.observed, listeners)
         except Enough:
             pass
         except Exception as error:  # the strategy draws nothing, or not the same twice

@@ -103,12 +103,14 @@ def verdict_name(verdict: Verdict) -> VerdictName:
             return "undecided"
 
 
-Told = Literal["all", "briefly", "nothing"]
+RefusalDetail = Literal["all", "briefly", "nothing"]
 """How much somebody will read of a refusal: its text (a remedy is looked for, which may take as long as the schedule),
 what came of the counterexample, or nothing."""
 
 
-def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None, told: Told = "all") -> RefusalReport:
+def refusal_of(
+    refused: errors.ScheduleError, raised: SourcePlace | None, detail: RefusalDetail = "all"
+) -> RefusalReport:
     """A refusal; ``raised`` is the line of the schedule that caused it."""
     kind: RefusalKind = "not-applicable"
     counterexample: dict[str, int] = {}
@@ -118,7 +120,7 @@ def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None, told: 
         case errors.Refuted():
             kind = "refuted"
             counterexample = dict(refused.counterexample)
-            if told != "nothing" and refused.replay is not None:
+            if detail != "nothing" and refused.replay is not None:
                 replay = ReplayReport(refused.replay.confirmed, refused.replay.message)
         case errors.Undecided():
             kind = "undecided"
@@ -128,7 +130,7 @@ def refusal_of(refused: errors.ScheduleError, raised: SourcePlace | None, told: 
         step=refused.step,
         kind=kind,
         claim=refused.reason,
-        text=str(refused) if told == "all" else "",
+        text=str(refused) if detail == "all" else "",
         program=errors.marked(refused.program, refused.place),
         place=Texts().place(refused.program, refused.place, where),
         counterexample=counterexample,

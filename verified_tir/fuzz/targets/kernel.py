@@ -205,7 +205,7 @@ class _Examination:
             problem = disagreement(Claim(written, s.func), given.arguments)
             if problem is not None:
                 self.done.arguments = given.arguments
-                raise Disagreement("expansion-differs", "blocks", self.told(s, problem, given))
+                raise Disagreement("expansion-differs", "blocks", self.described(s, problem, given))
 
     def accepted(self, s: Schedule, taken: Taken, theorem: Refines, count: int) -> None:
         primitive = taken.step.primitive
@@ -224,7 +224,7 @@ class _Examination:
         if problem is not None:
             self.done.arguments = problem[1].arguments
             where = f"{primitive}: {self.blamed(record, theorem)}"
-            raise Disagreement("accepted-but-differs", where, self.told(s, *problem))
+            raise Disagreement("accepted-but-differs", where, self.described(s, *problem))
 
     def contradicted(self, claim: Claim) -> tuple[str, Input] | None:
         """An input on which a claim is false."""
@@ -254,7 +254,7 @@ class _Examination:
                 return type(step.rule).__name__
         return type(record.rules[-1].rule).__name__ if record.rules else "no rule"
 
-    def told(self, s: Schedule, problem: str, given: Input) -> str:
+    def described(self, s: Schedule, problem: str, given: Input) -> str:
         """A disagreement with everything that a reader needs."""
         steps = "\n".join(str(t) for t in self.done.taken)
         shown = ", ".join(f"{k} = {v.tolist() if hasattr(v, 'tolist') else v}" for k, v in given.arguments.items())
@@ -312,7 +312,7 @@ class _Examination:
         self.done.arguments = given.arguments  # for the test, should it raise something
         problem = machine_code_problem(s, given.arguments)
         if problem is not None:
-            raise Disagreement("machine-code-differs", s.steps[-1].name, self.told(s, problem, given))
+            raise Disagreement("machine-code-differs", s.steps[-1].name, self.described(s, problem, given))
 
 
 TARGET: Final = KernelTarget()

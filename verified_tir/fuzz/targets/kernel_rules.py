@@ -62,7 +62,7 @@ class _Trial:
         """:raises Disagreement: if the interpreter contradicts the theorem."""
         problem = wellformed.problem(theorem.after)
         if problem is not None:
-            raise Disagreement("ill-formed", name_of(chain[-1]), self.told(theorem, problem))
+            raise Disagreement("ill-formed", name_of(chain[-1]), self.described(theorem, problem))
         if self.ends is None:
             self.ends = [ended(self.func, Given(i.args, i.defined, {}), steps=STEPS) for i in self.inputs]
         claim = Claim.of(theorem)
@@ -74,9 +74,9 @@ class _Trial:
                 shown = ", ".join(f"{k} = {v.tolist() if hasattr(v, 'tolist') else v}" for k, v in given.args.items())
                 partly = ", ".join(f"{k} defined {v.tolist()}" for k, v in given.defined.items())
                 where = name_of(chain[-1])
-                raise Disagreement("rule-unsound", where, self.told(theorem, f"{found}\non {shown} {partly}"))
+                raise Disagreement("rule-unsound", where, self.described(theorem, f"{found}\non {shown} {partly}"))
 
-    def told(self, theorem: Refines, problem: str) -> str:
+    def described(self, theorem: Refines, problem: str) -> str:
         """A disagreement with its programs."""
         rules = "\n".join(str(step.rule) for step in theorem.derivation)
         return f"{problem}\n{script(self.func)}\n--->\n{script(theorem.after)}\n{rules}"

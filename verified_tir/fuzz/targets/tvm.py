@@ -71,28 +71,28 @@ class Tvm:
         """Count what TVM does, and raise what is ours."""
         try:
             if self.isolated:
-                told = self.worker.examine(case.text, case.plans, case.seed)
+                outcome = self.worker.examine(case.text, case.plans, case.seed)
             else:
                 from verified_tir.fuzz.targets.tvm_checks import examine
 
-                told = examine(case.text, case.plans, case.seed)
+                outcome = examine(case.text, case.plans, case.seed)
         except Died as died:
             if died.at.startswith("tvm:"):
                 observed.count("TVM died")
                 observed.cover("TVM died", died.at.removeprefix("tvm: "))
                 return
             raise Disagreement("died", died.at, f"{died.how}\n{case.text}\n{case.plans}") from died
-        for name, times in told.counts.items():
+        for name, times in outcome.counts.items():
             observed.count(name, times)
-        for group, name in told.covered:
+        for group, name in outcome.covered:
             observed.cover(group, name)
-        for where, _ in told.bugs:
+        for where, _ in outcome.bugs:
             observed.count("TVM bugs")
             observed.cover("TVM bug", where)
             if where not in KNOWN:
                 observed.count("TVM bugs that are news")
                 observed.cover("TVM bug that is news", where)
-        for kind, where, message in told.wrong:
+        for kind, where, message in outcome.wrong:
             raise Disagreement(kind, where, f"{message}\n{case.text}\n{case.plans}")
 
     def as_test(self, case: Case, name: str) -> str:

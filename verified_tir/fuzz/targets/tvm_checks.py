@@ -15,9 +15,9 @@ import tvm.script
 
 from verified_tir.fuzz.targets.tvm_folding import in_words
 from verified_tir.fuzz.targets.tvm_machine import compiled, may_overflow, run_machine
+from verified_tir.fuzz.targets.tvm_outcome import HEAD, TRIALS, Say, TvmOutcome, quiet, read_back
 from verified_tir.fuzz.targets.tvm_programs import Plan
 from verified_tir.fuzz.targets.tvm_steps import apply
-from verified_tir.fuzz.targets.tvm_told import HEAD, TRIALS, Say, Told, quiet, read_back
 from verified_tir.interop.tvm import Limits, StepReport, ValidatedSchedule, ValidatingInstrument
 from verified_tir.interop.tvm.judge import judge
 from verified_tir.interop.tvm.reading import Printed, read
@@ -38,34 +38,34 @@ AGREED: Final = (
 """Calls with one meaning by the documentation of both: TVM leaves ``clz`` of 0 open, and ``exp`` to a library."""
 
 
-def examine(text: str, plans: Sequence[Plan], seed: int, say: Say = quiet, *, compile_it: bool = True) -> Told:
+def examine(text: str, plans: Sequence[Plan], seed: int, say: Say = quiet, *, compile_it: bool = True) -> TvmOutcome:
     """There and back; each step validated; the result compiled and run against the interpreter.
 
     :param text: a program, as we print it or as TVM's own words.
     """
-    told = Told()
-    told.count("programs")
+    outcome = TvmOutcome()
+    outcome.count("programs")
     ours = parse_func(text)
     if _loses_types(ours):
-        told.count("not taken by TVM")
-        return told
+        outcome.count("not taken by TVM")
+        return outcome
     say("tvm: reading")
     try:
         theirs = tvm.script.from_source(HEAD + text[text.index("@T.prim_func") :])
     except Exception:
-        told.count("not taken by TVM")
-        return told
+        outcome.count("not taken by TVM")
+        return outcome
     say("validate: round trip")
-    back = _round_trip(told, ours, theirs)
+    back = _round_trip(outcome, ours, theirs)
     if back is None or back.func is None:
-        return told
-    sch, changed = _scheduled(told, theirs, plans, seed, say) if plans else (None, [])
+        return outcome
+    sch, changed = _scheduled(outcome, theirs, plans, seed, say) if plans else (None, [])
     if not compile_it or any(r.status == "different" for r in changed):
-        return told
+        return outcome
     final = theirs if sch is None else sch.schedule.mod["main"]
     if all(r.status in ("equal", "equal at sizes") for r in changed) and _is_plain(back.func):
-        _built(told, None if any(r.maps for r in changed) else back.func, final, seed, say)
-    return told
+        _built(outcome, None if any(r.maps for r in changed) else back.func, final, seed, say)
+    return outcome
 
 
 def _is_plain(func: PrimFunc) -> bool:
@@ -83,24 +83,24 @@ def _loses_types(func: PrimFunc) -> bool:
     )
 
 
-def _round_trip(told: Told, ours: PrimFunc, theirs: Any) -> Printed | None:
+def _round_trip(outcome: TvmOutcome, ours: PrimFunc, theirs: Any) -> Printed | None:
     """The program as TVM prints it, read back, is the program."""
     back = read(theirs, ours.name)
     if back.func is None and not _reads_itself(theirs):
-        told.bugs.append(("printing", f"{back.problem}\n{back.text}"))
+        outcome.bugs.append(("printing", f"{back.problem}\n{back.text}"))
         return None
     if back.func is None:
-        told.wrong.append(("not-read-back", _reason(back.problem), f"{back.problem}\n{script(ours)}\n{back.text}"))
+        outcome.wrong.append(("not-read-back", _reason(back.problem), f"{back.problem}\n{script(ours)}\n{back.text}"))
         return None
     report = judge("round trip", Printed(ours.name, script(ours), ours), back, LIMITS)
-    told.count("round trips")
-    _hold(told, report, "round trip", ours, back.func)
+    outcome.count("round trips")
+    _hold(outcome, report, "round trip", ours, back.func)
     if report.status != "different":
         return back
     if _folds(ours):
-        told.bugs.append(("reading", report.explain()))
+        outcome.bugs.append(("reading", report.explain()))
     else:
-        told.wrong.append(("round-trip-differs", "reading", report.explain()))
+        outcome.wrong.append(("round-trip-differs", "reading", report.explain()))
     return None
 
 
@@ -135,7 +135,7 @@ def _reason(problem: str) -> str:
 
 
 def _scheduled(
-    told: Told, theirs: Any, plans: Sequence[Plan], seed: int, say: Say
+    outcome: TvmOutcome, theirs: Any, plans: Sequence[Plan], seed: int, say: Say
 ) -> tuple[ValidatedSchedule, list[StepReport]]:
     """Steps of TVM's, each judged; up to the first that is wrong."""
     say("tvm: Schedule")
@@ -149,15 +149,15 @@ def _scheduled(
         except Exception as refused:
             if _is_ours(refused):
                 raise
-            told.count("refused by TVM")
+            outcome.count("refused by TVM")
             continue
-        told.count("accepted by TVM")
-        told.covered.append(("TVM primitive", plan.primitive))
+        outcome.count("accepted by TVM")
+        outcome.covered.append(("TVM primitive", plan.primitive))
         for report in sch.reports[count:]:
             say("validate: a step")
-            told.covered.append(("status", report.status))
+            outcome.covered.append(("status", report.status))
             changed.append(report)
-            _step(told, report, plan.primitive, seed, say)
+            _step(outcome, report, plan.primitive, seed, say)
         if any(r.status == "different" for r in changed):
             break
     return sch, changed
@@ -177,19 +177,19 @@ def _is_ours(problem: BaseException) -> bool:
     return "verified_tir" in files[-1] and not chosen
 
 
-def _step(told: Told, report: StepReport, where: str, seed: int, say: Say) -> None:
+def _step(outcome: TvmOutcome, report: StepReport, where: str, seed: int, say: Say) -> None:
     if "fault of its own" in report.text or "by a fault" in report.text:
-        told.wrong.append(("interop-failed", where, report.explain()))
+        outcome.wrong.append(("interop-failed", where, report.explain()))
         return
     if report.status == "different":
-        _different(told, report, where, seed, say)
+        _different(outcome, report, where, seed, say)
     elif report.before and report.after:
         before = read_back(report.before)
         if before is not None:
-            _hold(told, report, where, before, None)
+            _hold(outcome, report, where, before, None)
 
 
-def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: PrimFunc | None) -> None:
+def _hold(outcome: TvmOutcome, report: StepReport, where: str, before: PrimFunc, after: PrimFunc | None) -> None:
     """The validator's word against the interpreter."""
     later = after if after is not None else read_back(report.after)
     if later is None:
@@ -199,7 +199,7 @@ def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: P
         try:
             check_verdict(before, later, one, one.sizes, report.maps, trials=TRIALS)
         except WrongVerdict as wrong:
-            told.wrong.append((wrong.kind, where, f"{wrong.message}\n{report.explain()}"))
+            outcome.wrong.append((wrong.kind, where, f"{wrong.message}\n{report.explain()}"))
     if report.status == "equal" and not report.reports and not report.maps:  # the same program, it says
         sizes = sizes_of(before, ())
         arguments = random_arguments(before, sizes, 0, 1)
@@ -209,33 +209,33 @@ def _hold(told: Told, report: StepReport, where: str, before: PrimFunc, after: P
                 one_, two = first.outcome.arrays[old.name], second.outcome.arrays[new.name]
                 known = first.outcome.defined[old.name]
                 if one_.shape == two.shape and bool((known & ~same_bits(one_, two)).any()):
-                    told.wrong.append(("equal-but-differs", where, report.explain()))
+                    outcome.wrong.append(("equal-but-differs", where, report.explain()))
 
 
-def _different(told: Told, report: StepReport, where: str, seed: int, say: Say) -> None:
+def _different(outcome: TvmOutcome, report: StepReport, where: str, seed: int, say: Say) -> None:
     """A difference: TVM's if its machine code shows it too, or the interpreter that what is read is undefined."""
-    _hold(told, report, where, parse_func(report.before), None)
+    _hold(outcome, report, where, parse_func(report.before), None)
     witness = report.witness
     if witness is None:
-        told.wrong.append(("different-without-witness", where, report.explain()))
+        outcome.wrong.append(("different-without-witness", where, report.explain()))
         return
     free = set(witness.arguments) - {b.name for b in parse_func(report.before).buffers}
     if witness.inputs or witness.after is None or not witness.element or free:
-        told.bugs.append((where, f"undefined: {report.text}"))
+        outcome.bugs.append((where, f"undefined: {report.text}"))
         return
     say(f"tvm: compiling what {where} made")
     one = compiled(report.before, witness.arguments)
     two = compiled(report.after, witness.arguments_after)
     if one is None or two is None:
-        told.bugs.append((where, f"not compiled: {report.text}"))
+        outcome.bugs.append((where, f"not compiled: {report.text}"))
         return
     name, _, index = witness.element.partition("[")
     if not index or name.startswith("the padding"):
-        told.bugs.append((where, report.text))
+        outcome.bugs.append((where, report.text))
         return
     claimed, _, lane = index.partition("]")
     if lane:
-        told.count("a lane of a vector, which is not looked at in machine code")
+        outcome.count("a lane of a vector, which is not looked at in machine code")
         return
     element = tuple(int(k) for k in claimed.split(",") if k)  # none of a single number
     before = _at(one, name, report.before, element)
@@ -245,14 +245,14 @@ def _different(told: Told, report: StepReport, where: str, seed: int, say: Say) 
         place = tuple(int(np.asarray(k).reshape(-1)[0]) for k in moved.index_map(*[np.array([i]) for i in element]))
     now = _at(two, name, report.before, place)
     if may_overflow(witness.arguments):
-        told.count("signed overflow, which TVM leaves to LLVM")
+        outcome.count("signed overflow, which TVM leaves to LLVM")
     elif _same(now, witness.after) or not _same(before, now):
-        told.bugs.append((where, report.text))  # of a pass, that is so of both: the pass is part of every build
+        outcome.bugs.append((where, report.text))  # of a pass, that is so of both: the pass is part of every build
     elif _same(before, witness.before):
         shown = f"TVM's machine code has {now!r} for both programs\n{report.explain()}"
-        told.wrong.append(("different-but-machine-agrees", where, shown))
+        outcome.wrong.append(("different-but-machine-agrees", where, shown))
     else:
-        told.count("the machine has a third value")
+        outcome.count("the machine has a third value")
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -266,7 +266,7 @@ def _at(arrays: Mapping[str, Any], name: str, before: str, element: tuple[int, .
     return list(arrays.values())[names.index(name)][element]
 
 
-def _built(told: Told, before: PrimFunc | None, final: Any, seed: int, say: Say) -> None:
+def _built(outcome: TvmOutcome, before: PrimFunc | None, final: Any, seed: int, say: Say) -> None:
     """The passes of a build, each judged; and the machine code against the interpreter.
 
     :param before: the program that the interpreter runs; ``None`` if the machine's parameters are in another layout.
@@ -277,14 +277,14 @@ def _built(told: Told, before: PrimFunc | None, final: Any, seed: int, say: Say)
         with tvm.transform.PassContext(instruments=[instrument]):
             code = tvm.compile(tvm.IRModule({"f": final.with_attr("global_symbol", "f")}), target="llvm")
     except Exception:
-        told.count("not compiled by TVM")
+        outcome.count("not compiled by TVM")
         return
-    told.count("compiled")
+    outcome.count("compiled")
     for report in instrument.reports:
         if report.status not in ("unchanged", "composed", "not validated"):
             say(f"validate: {report.step}")
-            told.covered.append(("TVM pass", report.step))
-            told.covered.append(("status", report.status))
-            _step(told, report, report.step, seed, say)
+            outcome.covered.append(("TVM pass", report.step))
+            outcome.covered.append(("status", report.status))
+            _step(outcome, report, report.step, seed, say)
     if before is not None:
-        run_machine(told, code, before, instrument.reports, seed, say)
+        run_machine(outcome, code, before, instrument.reports, seed, say)

@@ -11,8 +11,8 @@ import tvm.script
 
 from verified_tir.codegen.extrema import misfolded
 from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.fuzz.targets.tvm_outcome import HEAD, TRIALS, Say, TvmOutcome, read_back
 from verified_tir.fuzz.targets.tvm_overflow import without_wrapping
-from verified_tir.fuzz.targets.tvm_told import HEAD, TRIALS, Say, Told, read_back
 from verified_tir.interop.tvm import StepReport
 from verified_tir.ir.dtype import BFLOAT16, FLOAT16
 from verified_tir.ir.expr import Binary, Cast, Not
@@ -49,7 +49,9 @@ def compiled(text: str, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
-def run_machine(told: Told, code: Any, before: PrimFunc, passes: Sequence[StepReport], seed: int, say: Say) -> None:
+def run_machine(
+    outcome: TvmOutcome, code: Any, before: PrimFunc, passes: Sequence[StepReport], seed: int, say: Say
+) -> None:
     """Machine code against the interpreter; of a build with a wrong pass only that it ends."""
     doubtful = any(r.status == "different" for r in passes)
     careful = without_wrapping(before)
@@ -68,7 +70,7 @@ def run_machine(told: Told, code: Any, before: PrimFunc, passes: Sequence[StepRe
             differs, have = _differs(before, first.outcome, tensors)
         if differs and not doubtful:
             shown = f"{first.outcome.arrays} by the interpreter, {have} by TVM's machine code, with {arguments}"
-            _blamed(told, before, passes, arguments, f"{shown}\n{script(before)}")
+            _blamed(outcome, before, passes, arguments, f"{shown}\n{script(before)}")
             return
 
 
@@ -79,7 +81,9 @@ def _differs(before: PrimFunc, first: Outcome, tensors: Sequence[Any]) -> tuple[
     return any(wrong), str(have)
 
 
-def _blamed(told: Told, before: PrimFunc, passes: Sequence[StepReport], arguments: Arguments, shown: str) -> None:
+def _blamed(
+    outcome: TvmOutcome, before: PrimFunc, passes: Sequence[StepReport], arguments: Arguments, shown: str
+) -> None:
     """Whose fault it is that machine code differs from the interpreter, on these arguments.
 
     That of a pass which the validator did not judge, if the interpreter says so of the programs before and after it;
@@ -93,12 +97,12 @@ def _blamed(told: Told, before: PrimFunc, passes: Sequence[StepReport], argument
             continue
         forms.append(two)
         if report.status != "equal" and _breaks(one, two, arguments):
-            told.bugs.append((report.step, shown))
+            outcome.bugs.append((report.step, shown))
             return
     if any(_mistakes_nan(f) or misfolded(expand_blocks(f).body) or _narrows_integers(f) for f in forms):
-        told.bugs.append(("machine code", shown))
+        outcome.bugs.append(("machine code", shown))
     else:
-        told.wrong.append(("machine-against-interpreter", "build", shown))
+        outcome.wrong.append(("machine-against-interpreter", "build", shown))
 
 
 def _breaks(one: PrimFunc, two: PrimFunc, arguments: Arguments) -> bool:

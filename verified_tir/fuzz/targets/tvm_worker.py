@@ -1,7 +1,7 @@
 """TVM in a process of its own: it may die, and then it is known of what.
 
 The worker reads pickled cases from the standard input, and writes pickled messages to a pipe: ``("at", what)`` before
-each thing that it does, and ``("told", result)`` at the end of a case.
+each thing that it does, and ``("outcome", result)`` at the end of a case.
 """
 
 from __future__ import annotations
@@ -141,12 +141,12 @@ def main() -> None:
         except EOFError:
             return
         try:
-            told = examine(text, plans, seed, lambda what: send("at", what))
+            outcome = examine(text, plans, seed, lambda what: send("at", what))
         except Exception as problem:
             failure = failure_of("tvm", problem)
             send("failed", (failure.key.kind, failure.key.where, f"{failure.message}\n{failure.traceback}"))
             continue
-        send("told", told)
+        send("outcome", outcome)
 
 
 if __name__ == "__main__":

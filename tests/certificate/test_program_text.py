@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from verified_tir import script
-from verified_tir.certificate.excerpt import excerpt
+from verified_tir.certificate.program_text import program_text
 from verified_tir.certificate.sources import BadSource, programs
 
 HEAD = """from verified_tir import Schedule, schedule
@@ -103,9 +103,9 @@ def test_other_decorators_make_other_programs(tmp_path: Path) -> None:
 
 def test_what_stays_is_where_it_was() -> None:
     text = HEAD + "N, M = 8, 3\n" + FILL + TAIL
-    old, new = text.split("\n"), excerpt(text).split("\n")
+    old, new = text.split("\n"), program_text(text).split("\n")
     k = old.index("@T.prim_func")
     assert new[k : k + 4] == old[k : k + 4] and new[2] == "N = 8; M = 3; "
     assert not any(new[k + 4 :])
-    assert excerpt("def f(:") == "def f(:"
-    assert excerpt("\0") == "\0"
+    assert program_text("def f(:") == "def f(:"
+    assert program_text("\0") == "\0"

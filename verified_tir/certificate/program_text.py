@@ -1,4 +1,4 @@
-"""What a Python file of schedules holds of TVMScript: its programs, and the constants that they may use.
+"""The TVMScript in a Python file of schedules: its programs, and the constants that they may use.
 
 A file of schedules is not a text of TVMScript: there are functions of Python in it, and whatever else.  It is not
 executed here.  So all statements are left out but these: imports, ``@T.prim_func`` functions, ``@I.ir_module`` classes,
@@ -18,7 +18,7 @@ class Ambiguous(ValueError):
     """A program's name is given another meaning elsewhere in the file."""
 
 
-def excerpt(text: str) -> str:
+def program_text(text: str) -> str:
     """The text with all else left out; what stays is on the line where it was.
 
     :raises Ambiguous: if a program's name is bound more than once.

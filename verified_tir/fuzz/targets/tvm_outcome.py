@@ -1,4 +1,4 @@
-"""What came of a program that TVM was asked about, and who is told what comes next."""
+"""The outcome of a program that TVM was asked about."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Say = Callable[[str], None]
 
 @final
 @dataclass(slots=True)
-class Told:
-    """What came of one program.
+class TvmOutcome:
+    """The outcome of one program.
 
     :ivar counts: totals.
     :ivar covered: groups and names.
@@ -36,15 +36,15 @@ class Told:
 
 
 def quiet(_: str) -> None:
-    """Nobody watches."""
+    """A listener that ignores what it hears."""
 
 
 def read_back(text: str) -> PrimFunc | None:
-    """A program in TVM's words; ``None`` if they are none of ours."""
+    """A program in TVM's text; ``None`` if it cannot be read here."""
     try:
         return parse_func(text)
     except Exception:
         return None
 
 
-__all__ = ["HEAD", "TRIALS", "Say", "Told", "quiet", "read_back"]
+__all__ = ["HEAD", "TRIALS", "Say", "TvmOutcome", "quiet", "read_back"]

@@ -1,4 +1,5 @@
-"""Where failures become findings: one finding for all that have the same kind and place, finished, written, shared."""
+"""The reporter of a campaign: failures of one kind and place become one finding, which is shrunk, written and
+shared."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from verified_tir.fuzz.worker import Replay
 
 @final
 @dataclass(slots=True)
-class Desk:
+class Reporter:
     """The findings of a campaign, and what workers are still to do about them.
 
     :param seed: of the campaign.
