@@ -62,7 +62,7 @@ def test_verdicts_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_functions_by_name(capsys: pytest.CaptureFixture[str]) -> None:
-    same = "equal: the same program, but for names, claims, annotations and licences"
+    same = "equal: the same program, but for names, claims, annotations and kinds of loops"
     assert said(capsys, "both.py:g", "sum.py")[:2] == (0, f"g: {same}\n")
     code, out, _ = said(capsys, "both.py", "changed.py", shape=("n=3",))
     assert (code, out) == (0, f"f: equal\ng: {same}\n")
@@ -137,15 +137,15 @@ def test_recorded_pairs_and_their_table(capsys: pytest.CaptureFixture[str]) -> N
     assert code == 0 and out.splitlines()[0].startswith("p-2 reorder: ") and "1 pairs in" in out
 
 
-def test_licences_of_the_same_program(capsys: pytest.CaptureFixture[str]) -> None:
+def test_races_of_the_same_program(capsys: pytest.CaptureFixture[str]) -> None:
     """They are lost, or nobody could say: neither is success, whatever the serial meaning."""
     loop = "@T.prim_func(s_tir=True)\ndef f(A: T.Buffer(({0},), 'int32'), B: T.Buffer(({0},), 'int32')):\n"
     loop += "    for i in {1}({2}):\n        B[i + 1] = A[i] + {3}[i]\n"
     for extent, source, code, begins, ends in (
         (100_000, "B", 1, "f: equal: the same program", "lost: after: race at B between iterations of i\n"),
-        (100_000, "A", 0, "f: equal: the same program", "annotations and licences\n"),
-        (30_000_000, "A", 3, "f: licences unknown: the same program", "the most is 16777216\n"),
-        (30_000_000, "B", 3, "f: licences unknown: the same program", "the most is 16777216\n"),
+        (100_000, "A", 0, "f: equal: the same program", "annotations and kinds of loops\n"),
+        (30_000_000, "A", 3, "f: races unknown: the same program", "the most is 16777216\n"),
+        (30_000_000, "B", 3, "f: races unknown: the same program", "the most is 16777216\n"),
     ):
         for name, kind in (("serial", "range"), ("parallel", "T.parallel")):
             text = loop.format(extent + 1, kind, extent, source)
@@ -156,7 +156,7 @@ def test_licences_of_the_same_program(capsys: pytest.CaptureFixture[str]) -> Non
         assert said(capsys, "parallel.py", "parallel.py")[:2] == (0, "f: equal: " + SAME)
 
 
-SAME = "the same program, but for names, claims, annotations and licences\n"
+SAME = "the same program, but for names, claims, annotations and kinds of loops\n"
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ def truncating_division(patch: Patch) -> None:
 
 
 def no_licences(patch: Patch) -> None:
-    patch.setattr(loops, "LICENSED", {})
+    patch.setattr(loops, "MARKED", {})
 
 
 def guards_ignored(patch: Patch) -> None:

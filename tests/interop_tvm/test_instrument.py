@@ -269,9 +269,9 @@ def test_nor_is_what_passes_a_nan_over_but_sums_of_products_are_rounded_once(val
     assert [r.status for r in instrument.reports] == [status]
 
 
-# -- licences ----------------------------------------------------------------------------------------------------------
+# -- races -------------------------------------------------------------------------------------------------------------
 
-LICENCE = """
+MARKED_LOOP = """
 @T.prim_func(s_tir=True)
 def f(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
     for i in {kind}(8):
@@ -279,9 +279,9 @@ def f(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
 """
 
 
-def test_a_licence_that_does_not_hold_is_said() -> None:
+def test_a_race_is_said() -> None:
     for index, ending in (("i // 2", "; but after: race at C between iterations of i"), ("7 - i", "")):
-        before, after = (LICENCE.format(kind=k, index=index) for k in ("range", "T.parallel"))
+        before, after = (MARKED_LOOP.format(kind=k, index=index) for k in ("range", "T.parallel"))
         instrument = ValidatingInstrument(on_different="collect")
         with tvm.transform.PassContext(instruments=[instrument]):
             replacing(after)(module(before))
@@ -292,10 +292,10 @@ def test_a_licence_that_does_not_hold_is_said() -> None:
         assert instrument.different == ((report,) if ending else ())
 
 
-def test_a_licence_that_does_not_hold_is_an_error_or_a_warning_as_a_difference_is() -> None:
-    racing = LICENCE.format(kind="T.parallel", index="i // 2")
+def test_a_race_is_an_error_or_a_warning_as_a_difference_is() -> None:
+    racing = MARKED_LOOP.format(kind="T.parallel", index="i // 2")
     serial, other = racing.replace("T.parallel", "range"), racing.replace("A[i]", "A[i] + 0")
-    fine = LICENCE.format(kind="T.parallel", index="7 - i")
+    fine = MARKED_LOOP.format(kind="T.parallel", index="7 - i")
     for before, after, wrong in (
         (serial, racing, True), (racing, other, False), (racing, serial, False), (serial, serial, False),
         (fine.replace("T.parallel", "range"), fine, False), (other.replace("T.parallel", "range"), racing, True),
@@ -311,8 +311,8 @@ def test_a_licence_that_does_not_hold_is_an_error_or_a_warning_as_a_difference_i
             replacing(racing)(module(serial))
 
 
-def test_a_difference_behind_a_licence_that_does_not_hold_says_so() -> None:
-    loop = LICENCE.format(kind="T.vectorized", index="(i + 1) % 8").replace("A[i]", "C[i]")
+def test_a_difference_behind_a_race_says_so() -> None:
+    loop = MARKED_LOOP.format(kind="T.vectorized", index="(i + 1) % 8").replace("A[i]", "C[i]")
     instrument = ValidatingInstrument(on_different="collect")
     with tvm.transform.PassContext(instruments=[instrument]):
         tirx.VectorizeLoop()(module(loop))

@@ -66,7 +66,7 @@ GUARDED = """
 """
 
 Step = Callable[[Schedule], object]
-LICENSED: list[Step] = [
+MARKED: list[Step] = [
     lambda s: s.rfactor("i", reassociate="B"),
     lambda s: s.rfactor("j", reassociate="B"),
     lambda s: s.rfactor("i_1", reassociate="B"),
@@ -133,7 +133,7 @@ def drawn(seed: int) -> tuple[Schedule, str, float, bool, list[str]]:
     text = rng.choice((BLOCKS, LOOPS)).format(first=first, op=op, after=GUARDED if guarded else AFTER)
     s = Schedule(text, cache=False)
     steps = [rng.choice(OTHERS) for _ in range(rng.randrange(3))]
-    steps += [rng.choice(LICENSED)] + [rng.choice(OTHERS) for _ in range(rng.randrange(4))]
+    steps += [rng.choice(MARKED)] + [rng.choice(OTHERS) for _ in range(rng.randrange(4))]
     said = []
     for step in steps:
         try:

@@ -247,7 +247,7 @@ def test_index_maps_and_padding():
     assert isinstance(validate(before, over, maps={"A": clash}).verdict, Unknown)
 
 
-def test_licences_are_findings_of_their_own():
+def test_races_are_findings_of_their_own():
     race = "for i in T.parallel(4):\n    B[0] = A[i]"
     assert report(race, race).findings == tuple(f"{w}: race at B between iterations of i" for w in ("before", "after"))
     mixed = "for i in T.parallel(4):\n    for j in range(4):\n        B[j] = A[i] + B[0]"

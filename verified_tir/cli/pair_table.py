@@ -11,7 +11,7 @@ from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.pairs import WORDS, Judgement
 
 _SIZES: Final = ("small", "medium", "huge", "symbolic")
-_UNDECIDED: Final = ("licences unknown", "unknown", "failed")
+_UNDECIDED: Final = ("races unknown", "unknown", "failed")
 _IDS: Final = 6  # of pairs, listed beside a reason
 _SLOWEST: Final = 5
 _WIDTH: Final = 118
@@ -22,7 +22,7 @@ def table(judged: Sequence[Judgement]) -> str:
     parts = [_verdicts(judged), _shares(judged)]
     for word, title in (
         ("unsupported", "Not supported"), ("unreadable", "Not readable"), ("unknown", "Not decided"),
-        ("licences unknown", "Licences not judged"), ("failed", "Failures of the validator"),
+        ("races unknown", "Races not decided"), ("failed", "Failures of the validator"),
         ("vacuous", "Vacuous"), ("different", "Different"),
     ):  # fmt: skip
         chosen = [j for j in judged if j.word == word]

@@ -22,13 +22,13 @@ from verified_tir.validate.batch import judge_file
 from verified_tir.validate.functions import spelled_out
 from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
 from verified_tir.validate.recorded import BadRecord, Record, read_records
-from verified_tir.validate.verdict import lost_licences
+from verified_tir.validate.verdict import new_races
 
 SCHEMA = 2
 SAME, DIFFERENT, MISTAKE, UNDECIDED = 0, 1, 2, 3
 """Exit codes, the worst one counts."""
 CODES: Final[dict[Word, int]] = {
-    "different": DIFFERENT, "equal in part": UNDECIDED, "licences unknown": UNDECIDED, "unknown": UNDECIDED,
+    "different": DIFFERENT, "equal in part": UNDECIDED, "races unknown": UNDECIDED, "unknown": UNDECIDED,
     "unsupported": UNDECIDED, "unreadable": UNDECIDED,
     "failed": UNDECIDED,
 }  # fmt: skip
@@ -80,7 +80,7 @@ def _say(judged: Iterator[Judgement], options: Options, *, tabled: bool) -> int:
     code = SAME
     for one in judged:
         seen.append(one)
-        lost = lost_licences(one.findings)
+        lost = new_races(one.findings)
         worst = DIFFERENT if lost else CODES.get(one.word, SAME)
         code = max(code, worst, key=(SAME, UNDECIDED, MISTAKE, DIFFERENT).index)
         if not options.json:
@@ -103,7 +103,7 @@ def fields(judged: Judgement) -> dict[str, Any]:
         "text": judged.text,
         "reason": judged.reason,
         "findings": judged.findings,
-        "lost_licences": list(lost_licences(judged.findings)),
+        "lost_licences": list(new_races(judged.findings)),
         "sizes": [dict(r.sizes) for r in judged.reports],
         "operations": sum(r.operations for r in judged.reports),
         "seconds": round(judged.seconds, 4),

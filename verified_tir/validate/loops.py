@@ -36,7 +36,7 @@ from verified_tir.validate.threads import KERNEL, PHASE, is_shared, may_meet, sl
 
 Regions: TypeAlias = tuple[tuple[Region, Ids], ...]
 MOST_ROWS: Final = 1 << 16
-LICENSED: Final = {"parallel": "race", "vectorized": "lane conflict", "thread_binding": "race between threads"}
+MARKED: Final = {"parallel": "race", "vectorized": "lane conflict", "thread_binding": "race between threads"}
 
 
 @final
@@ -59,7 +59,7 @@ class _Nest:
 class Loops:
     """Runs loops; ``run`` executes a statement in a frame.
 
-    ``findings`` are the licences that do not hold, ``races`` the blocks of shared memory in which threads conflict.
+    ``findings`` are the races that were found, ``races`` the blocks of shared memory in which threads conflict.
     ``alone`` are further operations that each iteration of a serial loop counts as.
     """
 
@@ -145,9 +145,9 @@ class Loops:
         return carrier
 
     def _report(self, loop: For, found: Conflict, *, in_order: bool) -> None:
-        """Note a conflict of a licensed loop, unless its iterations are to be run one after the other first: only then
+        """Note a conflict of a marked loop, unless its iterations are to be run one after the other first: only then
         is it known which of them wrote before the other one read."""
-        kind = LICENSED.get(loop.kind)
+        kind = MARKED.get(loop.kind)
         carried = found.carried and in_order
         if kind is None or not self._watched(loop) or not may_meet(loop.thread, found.scope, carried):
             return
@@ -160,9 +160,9 @@ class Loops:
         self.findings[f"{kind} at {found.block} between iterations of {loop.var.name}"] = None
 
     def _watched(self, loop: For) -> bool:
-        """Whether the loop is licensed to run otherwise than serially, and the licence can be judged."""
+        """Whether the loop is marked to run otherwise than serially, and its races can be judged."""
         if loop.kind != "thread_binding":
-            return loop.kind in LICENSED
+            return loop.kind in MARKED
         twice = self._twice.get(loop)
         if twice is None:
             inner = [node for node in walk(loop.body) if isinstance(node, For)]

@@ -1,4 +1,4 @@
-"""What a program means apart from how it is written: claims, annotations and licences left out.
+"""What a program means apart from how it is written: claims, annotations and kinds of loops left out.
 
 Two programs that are the same tree without them are equal at all sizes, on data that decide addresses too; many steps
 of a schedule change nothing else.
@@ -17,7 +17,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, Seq, Stmt, seq
 from verified_tir.ir.visit import bound_vars, rewrite, walk
-from verified_tir.validate.loops import LICENSED
+from verified_tir.validate.loops import MARKED
 from verified_tir.validate.threads import splits
 
 
@@ -31,10 +31,10 @@ def same_meaning(before: PrimFunc, after: PrimFunc) -> bool:
     return structural_equal(_bare(before), _bare(after))
 
 
-def adds_licences(before: PrimFunc, after: PrimFunc) -> bool:
+def adds_marked_loops(before: PrimFunc, after: PrimFunc) -> bool:
     """Whether, of two programs of the same meaning, *after* permits an execution that *before* does not."""
     pairs = zip(_loops(before), _loops(after), strict=True)
-    return any(b.kind in LICENSED and (a.kind, a.thread) != (b.kind, b.thread) for a, b in pairs)
+    return any(b.kind in MARKED and (a.kind, a.thread) != (b.kind, b.thread) for a, b in pairs)
 
 
 def _loops(func: PrimFunc) -> list[For]:

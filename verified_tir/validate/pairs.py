@@ -17,16 +17,16 @@ from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.demand import MOST_ELEMENTS
 from verified_tir.validate.doubts import doubt
 from verified_tir.validate.interface import Correspondence
-from verified_tir.validate.licences import judge_licences
-from verified_tir.validate.meaning import adds_licences, closed, same_meaning
+from verified_tir.validate.meaning import adds_marked_loops, closed, same_meaning
 from verified_tir.validate.memory import Refused
+from verified_tir.validate.races import judge_races
 from verified_tir.validate.recorded import Record
 from verified_tir.validate.sizes import choices, divisors, extents, layout_symbols, scalars
 from verified_tir.validate.validator import MOST_STEPS, validate
 from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 Word: TypeAlias = Literal[
-    "equal", "equal at sizes", "equal over the reals", "equal in part", "vacuous", "licences unknown",
+    "equal", "equal at sizes", "equal over the reals", "equal in part", "vacuous", "races unknown",
     "unsupported", "unreadable", "unknown", "failed", "different",
 ]  # fmt: skip
 WORDS: Final[tuple[Word, ...]] = get_args(Word)
@@ -49,9 +49,9 @@ class Budget:
     seconds: float = 0.0
 
 
-_LICENCES: Final = 500_000  # operations to judge the licences of a program that is the same apart from them
+_RACES: Final = 500_000  # operations to look for races in a program that is the same but for the kinds of loops
 _UNJUDGED: Final[tuple[Word, ...]] = ("unknown", "unsupported", "failed")
-_SAME: Final = "the same program, but for names, claims, annotations and licences"
+_SAME: Final = "the same program, but for names, claims, annotations and kinds of loops"
 
 
 class TimeIsUp(Exception):
@@ -95,7 +95,7 @@ def judge(
     start = time.process_time()
     before, after = closed(before, after)
     same = not (maps and maps(given)) and same_meaning(before, after)
-    if same and not adds_licences(before, after):
+    if same and not adds_marked_loops(before, after):
         return Judgement(name, "equal", f"equal: {_SAME}")
     numbers = {**scalars(after), **scalars(before)}
     names = [*extents(before), *extents(after)]
@@ -103,27 +103,27 @@ def judge(
     offsets = {**layout_symbols(before), **layout_symbols(after)}
     chosen = choices(names, numbers, given, divisors(before, after))
     if same:
-        budget = replace(budget, operations=min(budget.operations, _LICENCES))
+        budget = replace(budget, operations=min(budget.operations, _RACES))
     try:
         reports = _reports(before, after, chosen, offsets, budget, maps, same=same)
     except TimeIsUp:
         if not same:
             raise
         why = "they take too long to judge"
-        return Judgement(name, "licences unknown", _unjudged(why), why, seconds=time.process_time() - start)
+        return Judgement(name, "races unknown", _unjudged(why), why, seconds=time.process_time() - start)
     seconds = time.process_time() - start
     found = _summary(name, before, reports, open_=any(n not in given for n in (*names, *numbers)), seconds=seconds)
     if same and found.word in _UNJUDGED:
-        return replace(found, word="licences unknown", text=_unjudged(found.text))
+        return replace(found, word="races unknown", text=_unjudged(found.text))
     if same:
         sizes = found.text.partition(" at sizes ")[2].partition(", which")[0]
-        judged = f"; licences were judged at sizes {sizes}" if sizes else ""
+        judged = f"; races were looked for at sizes {sizes}" if sizes else ""
         return replace(found, word="equal", text=f"equal: {_SAME}{judged}")
     return found
 
 
 def _unjudged(why: str) -> str:
-    return f"licences unknown: {_SAME}; whether those of after hold: {why}"
+    return f"races unknown: {_SAME}; whether those of after race: {why}"
 
 
 def _reports(
@@ -138,13 +138,13 @@ def _reports(
 ) -> list[Report]:
     """One report for each size, to the first that is not equal; those too large are left out once one was settled.
 
-    :param same: whether the programs have the same meaning, and only the licences are in question.
+    :param same: whether the programs have the same meaning, and only races are in question.
     """
 
     def at(sizes: Mapping[str, int], most: int, *, whole: bool) -> Report:
         sizes = {**offsets, **sizes}
         if same:
-            return judge_licences(before, after, sizes, most)
+            return judge_races(before, after, sizes, most)
         return _at(before, after, sizes, maps, most, whole=whole)
 
     start = time.process_time()

@@ -64,7 +64,7 @@ def execute(
     :param values: its integer parameters and shape symbols.
     :param budget: the most operations to execute.
     :param declared: whether opaque calls touch no more than the blocks around them declare.
-    :param noted: filled with the licences that do not hold, as they are found, also if the run is refused later.
+    :param noted: filled with the races, as they are found, also if the run is refused later.
     :param alone: operations that an iteration counts as which does not run together with others.
     :raises Refused: where the validator cannot follow.
     :raises TooManyTerms: beyond the budget.

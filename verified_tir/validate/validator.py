@@ -82,7 +82,7 @@ def validate(  # noqa: PLR0913 (all but two by name)
             believed = _judge(*pair, build, solver, said, replace(limits, declared=True))
             if not isinstance(believed, Unknown):
                 verdict, findings = believed, [*said, "opaque calls are believed to touch what their blocks declare"]
-    except (Oversize, TooManyTerms) as problem:  # licences found not to hold until then do not hold
+    except (Oversize, TooManyTerms) as problem:  # races that were found until then are races
         verdict = Unknown(str(problem))
         if most_elements:
             build = Builder(Terms())

@@ -116,7 +116,7 @@ Verdict: TypeAlias = Equal | EqualOverReals | EqualInPart | Different | Unknown
 class Report:
     """A verdict, and what else was seen.
 
-    ``findings``: licences that do not hold, of either program (``"after: race at B between iterations of i"``).
+    ``findings``: races, of either program (``"after: race at B between iterations of i"``).
     ``operations`` counts the operations executed symbolically in both programs, ``seconds`` what that took; ``sizes``
     are the values of the symbols.
     """
@@ -129,19 +129,19 @@ class Report:
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Licences that hold in *before* but not in *after*: see :func:`lost_licences`."""
-        return lost_licences(self.findings)
+        """Races of *after* that *before* does not have: see :func:`new_races`."""
+        return new_races(self.findings)
 
 
-_LICENCE: Final = re.compile(r"(before|after): (race between threads|race|lane conflict) at ([^\s:]+)")
+_RACE: Final = re.compile(r"(before|after): (race between threads|race|lane conflict) at ([^\s:]+)")
 
 
-def lost_licences(findings: Sequence[str]) -> tuple[str, ...]:
-    """The findings about a licence of *after* in a block where *before* has none of the same kind.
+def new_races(findings: Sequence[str]) -> tuple[str, ...]:
+    """The races of *after* in a block where *before* has none of the same kind.
 
     The serial meaning may be the same; run as its loops permit, *after* may do what *before* cannot.
     """
-    matched = [(f, found) for f in findings if (found := _LICENCE.match(f)) is not None]
+    matched = [(f, found) for f in findings if (found := _RACE.match(f)) is not None]
     known = {found.group(2, 3) for _, found in matched if found.group(1) == "before"}
     return tuple([f for f, found in matched if found.group(1) == "after" and found.group(2, 3) not in known])
 

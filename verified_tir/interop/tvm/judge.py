@@ -88,7 +88,7 @@ def _compared(report: StepReport, before: Printed, after: Printed, limits: Limit
 
 
 def _worth_saying(report: StepReport) -> list[str]:
-    """Licences that a step gave although they do not hold; or, of a difference, those that were wrong before it.
+    """Races that a step made; or, of a difference, those that were wrong before it.
 
     Nothing is said of threads: until TVM has put barriers, none are there.
     """

@@ -52,12 +52,12 @@ class StepReport:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Licences that do not hold, of either program."""
+        """Races, of either program."""
         return tuple(dict.fromkeys(f for r in self.reports for f in r.findings))
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """Licences that held before the step and do not hold after it: the loops may now run as nobody meant.
+        """Races that the program has after the step and not before it: the loops may now run as nobody meant.
 
         Nothing is said of threads: until TVM has put barriers, none are there.
         """
@@ -65,7 +65,7 @@ class StepReport:
 
     @property
     def wrong(self) -> bool:
-        """Whether the step was wrong: it changed what the function computes, or gave a licence that does not hold."""
+        """Whether the step was wrong: it changed what the function computes, or made a race."""
         return self.status == "different" or bool(self.lost)
 
     def explain(self) -> str:
@@ -173,7 +173,7 @@ def _render(reports: Sequence[StepReport], every: bool, file: Any, width: int | 
 
 
 _STYLES: Final = {
-    "different": "bold red", "failed": "bold red", "unknown": "yellow", "licences unknown": "yellow", "equal": "green",
+    "different": "bold red", "failed": "bold red", "unknown": "yellow", "races unknown": "yellow", "equal": "green",
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""Whether licences hold that *after* adds to a program which else is *before*.
+"""Races of the marked loops that *after* adds to a program which else is *before*.
 
-The serial meaning of both is one and the same, so nothing is compared.  *After* is executed for its licences alone, and
-*before* only if it has licences itself.  What was found until the budget was used up stays found.
+The serial meaning of both is one and the same, so nothing is compared.  *After* is executed to look for races alone,
+and *before* only if it has marked loops itself.  What was found until the budget was used up stays found.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
 from verified_tir.validate.barriers import spelled_out
 from verified_tir.validate.interface import bind, parameters
-from verified_tir.validate.loops import LICENSED
+from verified_tir.validate.loops import MARKED
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import execute
 from verified_tir.validate.terms import Terms, TooManyTerms
-from verified_tir.validate.verdict import Equal, Report, Unknown, Verdict, lost_licences
+from verified_tir.validate.verdict import Equal, Report, Unknown, Verdict, new_races
 
 _ITERATION: Final = 100
 """Operations that an iteration counts as that runs alone."""
 
 
-def has_licences(func: PrimFunc) -> bool:
+def has_marked_loops(func: PrimFunc) -> bool:
     """Whether a program has loops that may run otherwise than serially."""
-    return any(isinstance(node, For) and node.kind in LICENSED for node in walk(func.body))
+    return any(isinstance(node, For) and node.kind in MARKED for node in walk(func.body))
 
 
-def judge_licences(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], most_operations: int) -> Report:
-    """Whether the licences of *after* hold at some sizes, for two programs of the same meaning.
+def judge_races(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], most_operations: int) -> Report:
+    """Whether the marked loops of *after* race at some sizes, for two programs of the same meaning.
 
     The verdict is ``Equal`` if all were judged (``Report.lost`` says which do not hold), or if one is lost for certain;
     else ``Unknown``.
@@ -42,7 +42,7 @@ def judge_licences(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], 
     findings: list[str] = []
     reason, vacuous, elements = "", False, 0
     for which, func in (("before", before), ("after", after)):
-        if which == "before" and not has_licences(func):
+        if which == "before" and not has_marked_loops(func):
             continue
         noted: dict[str, None] = {}
         try:
@@ -61,6 +61,6 @@ def judge_licences(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], 
                 break  # nothing that is found in after is known to be new
         findings += [f"{which}: {found}" for found in noted]
     verdict: Verdict = Equal(vacuous, {"same term": elements})
-    if reason and not lost_licences(findings):
+    if reason and not new_races(findings):
         verdict = Unknown(reason)
     return Report(verdict, tuple(findings), sizes, build.operations, time.perf_counter() - start)

@@ -1,4 +1,4 @@
-"""Licences: parallel iterations that race, vector lanes that conflict; each with a neighbour that is fine."""
+"""Races: parallel iterations that conflict, vector lanes that conflict; each with a neighbour that is fine."""
 
 import pytest
 
@@ -88,7 +88,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("bad", "fine", "finding"), CASES)
-def test_a_licence_that_does_not_hold_and_one_that_does(bad, fine, finding):
+def test_a_race_and_a_loop_without_one(bad, fine, finding):
     assert findings(bad) == [finding]
     assert findings(fine) == []
 
@@ -161,7 +161,7 @@ def test_a_race_behind_stores_to_memory_of_their_own():
     assert findings(both) == ["race between threads at B between iterations of i"]
 
 
-def test_a_licence_that_before_has_and_after_has_not_is_lost():
+def test_a_race_that_before_has_not_is_new():
     def judged(before: str, after: str):
         heads = [f"@T.prim_func\ndef f({PARAMS}):\n    {body}" for body in (before, after)]
         return validate(*[parse_func(h) for h in heads])
@@ -177,7 +177,7 @@ def test_a_licence_that_before_has_and_after_has_not_is_lost():
     assert elsewhere.lost == ("after: race at B between iterations of i",)
 
 
-def test_the_exit_code_of_a_lost_licence(tmp_path, capsys):
+def test_the_exit_code_of_a_new_race(tmp_path, capsys):
     files = []
     for name, kind, index in (("serial", "range", "i] + A[0"), ("racing", "T.parallel", "0] + A[i")):
         path = tmp_path / f"{name}.py"
