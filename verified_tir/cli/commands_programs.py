@@ -57,7 +57,7 @@ Examples:
   vtir validate pairs.jsonl -k compute_at          recorded pairs, and a table
 
 Without --shape, symbols are 0, 1, 2, 3, 7, 8 and 17 in turns. Exit code: 0 if all are equal (or equal over the \
-reals, which is said); 1 if a difference was found and replayed, or there is a new race; 2 for a mistake; 3 if something \
+reals, which is said); 1 if a difference was found and replayed, or a race is new; 2 for a mistake; 3 if something \
 was not decided, or in part only.
 """
 
