@@ -228,7 +228,7 @@ def test_nodes_are_copied_as_themselves_and_not_pickled() -> None:
                 pickle.dumps(node, protocol)
     plain = Erase((0,))
     assert pickle.loads(pickle.dumps(plain)) == plain
-    rule = moves.distribute((0, 0), 1)(FUNC)
+    rule = moves.fission((0, 0), 1)(FUNC)
     assert isinstance(apply(rule, reflexive(FUNC), PROVER), Refines)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         pickle.dumps(rule)

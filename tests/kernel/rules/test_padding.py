@@ -197,7 +197,7 @@ def test_what_is_no_value_for_it() -> None:
     assert "opaque call" in reason(theorem, Call(b.dtype, "unknown", ()))
     same_block = Buffer.declare("B", (2, 3), "int32", data=b.data)
     assert "mentions B" in reason(theorem, load(same_block, 0, 0))
-    assert "no parameter with that padding" in reason(theorem, const(1), 1)
+    assert "not a parameter with that padding" in reason(theorem, const(1), 1)
     assert "safety: B[3, 0]: in bounds" in reason(theorem, load(b, 3, 0))
     assert "a divisor that is undef" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 0, 1)))
 

@@ -139,7 +139,7 @@ def test_the_new_nest_has_holes_only() -> None:
     refused(f, whole(Seq((hole(0), hole(0))), link(0, 0), leaves=leaf), NUMBERED)
     refused(f, whole(Seq((hole(0), hole(1))), link(0, 0), leaves=leaf), "each hole must run a leaf")
     refused(f, whole(hole(0), link(0, 0), link(0, 1), leaves=leaf), "each hole must run a leaf")
-    refused(f, whole(hole(0), link(1, 0), leaves=leaf), "only leaves are run")
+    refused(f, whole(hole(0), link(1, 0), leaves=leaf), "and nothing else")
     refused(f, whole(SKIP, path=(), leaves=()), AROUND)
 
 

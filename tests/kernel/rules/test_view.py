@@ -57,7 +57,7 @@ def test_flattening_parameters() -> None:
         redirected((0, 0), buffer(f, "B"), b, bad),
         "the store to B_flat goes where the one to B went (Refuted)",
     )
-    refused(declared, redirected((0, 0), buffer(f, "A"), b, good), "no view of the block")
+    refused(declared, redirected((0, 0), buffer(f, "A"), b, good), "not a view of the block")
     refused(f, redirected((), buffer(f, "A"), a, good), "not declared")
     small = accepted(f, Declare((), flat(f, "A", 31), True))
     new = buffer(small, "A_flat")

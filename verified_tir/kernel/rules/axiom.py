@@ -53,7 +53,7 @@ class Axiom:
             raise Misfit("an assumption about the arguments cannot make an opaque call")
         for n in ir.nodes_of(self.stmt, ir.Stmt):
             if not isinstance(n, (ir.Assume, ir.If, ir.Seq, ir.LetStmt, ir.For, ir.Block)):
-                raise Misfit(f"an assumption about the arguments cannot contain a {type(n).__name__}")
+                raise Misfit(f"an assumption about the arguments cannot contain {type(n).__name__} statements")
         (written, _), (moved, _) = ir.refresh_binders(self.stmt), ir.refresh_binders(self.stmt)
         for m in theorem.relation:
             layout = LayoutMap(m.inputs, m.outputs, m.inverse_inputs, m.inverse, m.after.shape, ir.FALSE)
