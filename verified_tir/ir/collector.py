@@ -1,4 +1,4 @@
-"""The cyclic garbage collector, asked to come seldom.
+"""Tuning of the cyclic garbage collector: it runs seldom.
 
 Programs, formulas and theorems are many small objects that stay; most of what does not stay is freed by counting
 references.  So looking through all of them time and again is a seventh of the time of a schedule and a fifth of that of

@@ -1,4 +1,4 @@
-"""Values that are what they seem: no subclass of a Python type gets into a program.
+"""Readers that check the exact types of values: no subclass of a Python type gets into a program.
 
 A field that is declared as ``int`` holds an ``int``, not an instance of a subclass whose comparisons lie; a tuple is a
 tuple; a node is one of the classes of this package, which cannot be subclassed.  Each class of nodes (and each rule of
@@ -95,7 +95,7 @@ def _sequence(items: tuple[Any, ...]) -> Reader:
 
 
 def is_one_of(kind: type, kinds: Iterable[type]) -> bool:
-    """Whether a class is one of some others; what its own class says of how it compares plays no part."""
+    """Whether a class is one of some others, by identity: its own ``__eq__`` is not asked."""
     return any(k is kind for k in kinds)
 
 
@@ -104,7 +104,7 @@ def _is_node(kind: type) -> bool:
 
 
 def _instance(wanted: type) -> Reader:
-    """Reads a node, or a record of ours."""
+    """A reader of nodes, or of records of this package, of exactly one class."""
 
     def read(value: Any) -> Any:
         kind = type(value)  # and not what the value says of itself
@@ -117,7 +117,7 @@ def _instance(wanted: type) -> Reader:
 
 @cache
 def reader(hint: Any) -> Reader:
-    """What reads values of a type: plain types, tuples, unions, literals, nodes and frozen dataclasses."""
+    """The reader of values of a type: plain types, tuples, unions, literals, nodes and frozen dataclasses."""
     if hint in READERS:
         return READERS[hint]
     if hint in _PLAIN:
@@ -136,7 +136,7 @@ def reader(hint: Any) -> Reader:
 
 @cache
 def field_readers(record: type) -> tuple[tuple[str, Reader], ...]:
-    """What reads the fields of a dataclass, in order."""
+    """The readers of the fields of a dataclass, in order."""
     if type(record) is not type and not _is_node(record):  # it might compare equal to another
         raise Inexact("this is not a class of this package")
     return tuple((name, reader(hint)) for name, hint in field_types(record))

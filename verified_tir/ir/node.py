@@ -38,7 +38,7 @@ def _key(value: object) -> object:
 
 
 def lives(kind: type, *values: object) -> bool:
-    """Whether a node of this class and of these values is there."""
+    """Whether a node of this class with these field values is alive."""
     return (kind, *map(_key, values)) in _TABLE
 
 
@@ -46,7 +46,7 @@ _sealed: list[bool] = []
 
 
 def seal() -> None:
-    """All classes of nodes are there: no other may be made."""
+    """Close the set of node classes: no other can be defined from now on."""
     _sealed.append(True)
 
 
@@ -76,7 +76,8 @@ class InternedMeta(type):
 
 
 def _interned(made: Any, values: dict[str, Any], key: tuple[object, ...]) -> Any:
-    """The node of these values, which are exact, unless there is one already."""
+    """Enter a new node with these field values, whose types are exact, in the table; the one that is there already, if
+    any."""
     for name, value in values.items():
         object.__setattr__(made, name, value)
     made.check()
@@ -98,7 +99,8 @@ class Node(metaclass=InternedMeta):
         """
 
     def changed(self: N, name: str, value: object) -> N:
-        """The node with another value in one field; what the others hold, which may be long, is not read again."""
+        """The node with another value in one field; the values of the others, which may be long, are not checked
+        again."""
         kind = type(self)
         values = {field: getattr(self, field) for field in kind.__match_args__}
         values[name] = dict(field_readers(kind))[name](value)
@@ -109,7 +111,7 @@ class Node(metaclass=InternedMeta):
 
 
 def once(compute: Callable[[N], R]) -> Callable[[N], R]:
-    """A function of one node that is computed once for each node, which keeps what was found.
+    """Memoise a function of one node: its result is kept in the node.
 
     That is right for a pure function whose results nobody changes, since a node does not change: it is what it is made
     of, and so is all that is below it.  A function that asks itself about the parts of a node finds, in a program of

@@ -1,4 +1,4 @@
-"""What the trusted part asks of the rest of the package, and never believes.
+"""Hooks by which the trusted base asks the rest of the package, whose answers it does not believe.
 
 Text for people decides nothing.  Values that are tried can refute a claim, and never prove one.  A search for a proof
 calls the rules of a deduction (``logic.deduction``), and gets nothing in otherwise.  What is written to be kept has a
@@ -14,12 +14,12 @@ _answers: dict[str, Callable[..., Any]] = {}
 
 
 def answer(question: str, how: Callable[..., Any]) -> None:
-    """Let this one answer a question from now on."""
+    """Register the function that answers a question from now on."""
     _answers[question] = how
 
 
 def ask(question: str, *about: Any) -> Any:
-    """What is answered; ``None`` if nobody answers."""
+    """The answer of the registered function; ``None`` if there is none."""
     return _answers[question](*about) if question in _answers else None
 
 

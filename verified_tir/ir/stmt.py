@@ -47,7 +47,8 @@ class Store(Stmt):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class For(Stmt):
-    """``for var in [min, min + extent)``.  The meaning is serial; ``kind`` is a licence that must be proved."""
+    """``for var in [min, min + extent)``.  The meaning is serial; that it may run as ``kind`` says, its race
+    freedom, must be proved."""
 
     var: Var
     min: Expr

@@ -75,7 +75,7 @@ def nodes_of(node: Node, kind: type[K]) -> tuple[K, ...]:
 
 @cache
 def _below(kind: type[K]) -> Callable[[Node], tuple[K, ...]]:
-    """What :func:`nodes_of` finds below a node; kept, as each rule and each check of its result asks.
+    """The nodes that :func:`nodes_of` finds below a node; memoised, as each rule and each check of its result asks.
 
     What is below a statement is put together from what is below its parts: in a changed program most of them are as
     they were.  All that is below a node has been seen when the node comes a second time, so the order is that of one

@@ -36,12 +36,13 @@ def problem(func: PrimFunc) -> str | None:
 
 
 def problems(func: PrimFunc) -> Iterator[tuple[Name, str]]:
-    """What is not as it should be in the function: whose fault it is, and a sentence (``ir.misplaced`` finds where)."""
+    """The violations of well-formedness in a function: the variable or buffer at fault, and a sentence
+    (``ir.misplaced`` finds where)."""
     return chain(_buffers(func), _scopes(func), _head(func))
 
 
 def _head(func: PrimFunc) -> Iterator[tuple[Name, str]]:
-    """What is wrong with the parameters."""
+    """Violations in the parameters."""
     one_for_each = len(func.buffers) == len(func.buffer_map)
     for param, b in func.buffer_map:
         if not one_for_each:
@@ -51,7 +52,7 @@ def _head(func: PrimFunc) -> Iterator[tuple[Name, str]]:
 
 
 def _buffers(func: PrimFunc) -> Iterator[tuple[Name, str]]:
-    """Views of what is not a buffer's memory, and buffers whose extents read memory."""
+    """Violations in buffers: views of what is not a buffer's memory, and extents that read memory."""
     owners = (*nodes_of(func.body, Allocate), *nodes_of(func.body, Block))
     blocks = {b.data for b in chain(func.buffers, *map(declares, owners))}
     for b in [s.buffer for s in nodes_of(func.body, DeclBuffer)]:
@@ -69,7 +70,7 @@ def _reads(buffer: Buffer) -> bool:
 
 
 def _scopes(func: PrimFunc) -> Iterator[tuple[Name, str]]:
-    """Names that are used out of scope, and variables that are bound twice.
+    """Violations of scoping: names that are used out of scope, and variables that are bound twice.
 
     A variable that is bound once and is needed nowhere outside of what binds it, is used in its scope.  The function's
     arrays bind the variables in their shapes.  A ``LetExpr`` that occurs several times (it is one object, then) binds

@@ -26,7 +26,7 @@ from verified_tir.logic.verdict import Proved, Verdict
 
 
 def _terms(given: Iterable[Term]) -> tuple[Term, ...]:
-    """The same, once and for all, if they are terms: what another object would compare equal to plays no part."""
+    """The terms as a tuple; objects of any other type are refused."""
     found = tuple(given)
     if any(type(t) is not Term for t in found):
         raise TypeError("a deduction is about terms")
@@ -66,7 +66,8 @@ class Deduction:
         self, given: Sequence[Term], goal: Term, hidden: Hidden | None = None,
         search: Callable[[Deduction], Verdict] | None = None,
     ) -> Verdict:  # fmt: skip
-        """What is found out about a question: by the solver, or by a search for its steps if there is one."""
+        """Ask a question, of the solver or of a search for its steps; if it is proved, its goal is known from
+        then on."""
         *assumed, claimed = sequent = _terms((*given, goal))
         *premises, claim = sequent if hidden is None else generalise(sequent, hidden)
         if search is None:
@@ -80,7 +81,7 @@ class Deduction:
         return verdict
 
     def facts(self, t: Term) -> tuple[Term, ...]:
-        """What holds of a product or of a bitwise operation, if ``t`` is one."""
+        """Facts that hold of a product or of a bitwise operation, if ``t`` is one; they are known from then on."""
         found = tuple(facts_about(t)) if is_hard(*_terms((t,))) else ()
         self._learn(found)
         return found
@@ -90,7 +91,7 @@ class Deduction:
         return t in self._known
 
     def substitute(self, equal: Mapping[Term, Term], formulas: Sequence[Term]) -> list[Term]:
-        """The formulas with equals put for equals.
+        """Replace terms in formulas by terms that are known to be equal.
 
         Each is as true as it was, so what is known remains known, and what was to be shown may be shown as it is now.
         """

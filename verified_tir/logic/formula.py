@@ -49,7 +49,7 @@ class Term:
 
 
 def _plain(payload: object) -> bool:
-    """Whether it equals nothing but what it is."""
+    """Whether a payload is made of plain types only, whose equality cannot be overridden."""
     kind = type(payload)
     if kind is tuple:
         return all(map(_plain, payload))  # type: ignore[call-overload]
@@ -100,7 +100,7 @@ _SIGNATURES: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
 
 
 def _has_meaning(op: str, args: tuple[Term, ...], sort: str, payload: object) -> bool:
-    """Whether an operation is one, of so many operands of such sorts, and printed by symbols.
+    """Whether the logic has this operation on operands of these sorts, with a name that can be printed.
 
     Z3 would take a Bool for an Int where we do not mean it to, and read a name as whatever has this name in a text; and
     a variable of the wrong sort that stands for a term (``generalise``) has less values than the term, or others.
@@ -378,7 +378,7 @@ _BUILDERS: dict[str, Callable[..., Term]] = {
 
 
 def rebuild(t: Term, build: Callable[[Term, tuple[Any, ...]], Any], memo: dict[Term, Any]) -> Any:
-    """What ``build`` makes of ``t``, of what it made of its operands, from left to right.
+    """Rebuild a term bottom-up: ``build`` gets each subterm and the results for its operands, from left to right.
 
     :param memo: what is made of terms.  What has no operands remains as it is, unless it stands there.
     """
@@ -395,7 +395,7 @@ def rebuild(t: Term, build: Callable[[Term, tuple[Any, ...]], Any], memo: dict[T
 
 
 def fold(t: Term, args: tuple[Term, ...]) -> Term:
-    """``t`` with other operands."""
+    """``t`` with other operands, simplified."""
     if args == t.args:
         return t
     builder = _BUILDERS.get(t.op)

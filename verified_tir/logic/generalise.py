@@ -1,4 +1,4 @@
-"""Generalisation: a question asked with less known of what its terms mean.
+"""Generalisation: a question is asked with terms and operations replaced by variables and uninterpreted functions.
 
 Nonlinear arithmetic is hard, bits among integers are harder, and floats among integers are harder still; but where two
 programs compute the same of the same operands, nothing of the operation is needed: equal operands have equal results.

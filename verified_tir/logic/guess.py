@@ -1,4 +1,4 @@
-"""Where the kernel asks for a guess: untrusted, replaceable, and never believed.
+"""The kernel's requests for guesses, which are untrusted, replaceable, and never believed.
 
 A fact about an element needs the iteration that stored to it; a store that is to be overwritten needs the instance that
 does so; a question needs facts about what it mentions.  Finding them is search, which has no place here.  Whoever

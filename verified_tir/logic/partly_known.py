@@ -1,4 +1,4 @@
-"""What is true of products and bitwise operations, whatever their operands are.
+"""Facts that are true of products and bitwise operations for all operands.
 
 With these facts among the givens, what the operations do can be hidden (``generalise``): the same in either order; what
 0, 1 and -1 (for bits: none and all) do; for bits, what two equal operands give, and the range.  Nothing more is needed

@@ -99,7 +99,7 @@ class Encoder:
         return replace(self, premises=(*self.premises, *premises))
 
     def value(self, expr: ir.Expr, lane: Term | None = None) -> Term:
-        """The value alone."""
+        """The value of an expression, without its definedness."""
         return self.encode(expr, lane).value
 
     def encode(self, expr: ir.Expr, lane: Term | None = None) -> Encoded:  # noqa: PLR0911
