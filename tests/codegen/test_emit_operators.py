@@ -134,7 +134,7 @@ def test_comparisons(dtype: DType) -> None:
         agree([dtype, dtype], BOOL, rows, want, lambda a, b, op=op: Binary(op, a, b))
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_casts(source: DType) -> None:
     for target in TYPES:

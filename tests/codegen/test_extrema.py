@@ -30,7 +30,7 @@ def agrees(text: str, dtype: str) -> None:
     assert same_bits(want, b).all(), f"{want} by the interpreter, {b} by the machine"
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_the_outer_one_is_kept(form: str, dtype: str) -> None:

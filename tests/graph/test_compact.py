@@ -164,6 +164,7 @@ def described(made: Compact) -> list[tuple[object, ...]]:
     return found
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("name", RECOGNISED)
 def test_a_rewrite_is_recognised_by_what_it_does(name: str) -> None:
     x, out, body, steps = RECOGNISED[name]

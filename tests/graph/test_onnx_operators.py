@@ -231,6 +231,7 @@ def test_memory_that_there_is_not_is_not_taken() -> None:
         build(from_onnx(model))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("base", [np.int32, np.int64])
 def test_powers_of_integers_wrap(base: Any) -> None:
     """Also by negative exponents, which leave 1, -1 or 0."""

@@ -160,6 +160,7 @@ UNDEFINED: dict[str, tuple[str, str, Steps]] = {
 EVERY = {**VISIBLE, **UNDEFINED}
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", EVERY)
 def test_tvm_changes_the_result(name: str) -> None:
     wrong, _, steps = EVERY[name]

@@ -80,7 +80,7 @@ CASES: dict[str, tuple[str, Callable[[Schedule], None]]] = {
 }
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("pipeline", ["default", "full", "partitioned"])
 @pytest.mark.parametrize("name", CASES)
 def test_at_many_sizes(name: str, pipeline: str) -> None:

@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+from tests.nightly import few
 from tests.schedule.random_exprs import Undefined, draw_bool, draw_int, value
 from verified_tir.ir.expr import FALSE, Binary, Call, IfThenElse, LetExpr, Not, Select, Var
 from verified_tir.ir.poly import Poly, as_poly, render
@@ -241,7 +242,7 @@ def test_evaluation_agrees_with_python():
     points = list(itertools.product(range(5), range(1, 4), range(-3, 3)))
     grid = {v: np.array(c, dtype=np.int64) for v, c in zip((i, j, k), zip(*points, strict=True), strict=True)}
     checked = unsafe = 0
-    for _ in range(400):
+    for _ in range(few(150, 400)):
         expr = (draw_int if rng.random() < 0.6 else draw_bool)(rng, [i, j, k], 4)
         try:
             expected = [value(expr, dict(zip((i, j, k), p, strict=True))) for p in points]
@@ -253,7 +254,7 @@ def test_evaluation_agrees_with_python():
         (found,) = evaluate([expr], grid)
         checked += 1
         assert np.broadcast_to(found, len(points)).astype(int).tolist() == expected, index_text(expr)
-    assert checked > 250 and unsafe > 10
+    assert checked > few(90, 250) and unsafe > few(3, 10)
 
 
 def test_evaluation_refuses_what_has_no_value():

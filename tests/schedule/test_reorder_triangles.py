@@ -44,6 +44,7 @@ def test_the_inner_loop_goes_outside(rows: str, columns: str) -> None:
         same(program, s, n)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(("rows", "columns"), RANGES)
 def test_tiles_of_a_triangle(rows: str, columns: str) -> None:
     program = PROGRAM.format(rows=rows, columns=columns)

@@ -21,6 +21,7 @@ ROWS_IN_FOURS = lambda i, j: [i, j // 4, j % 4]  # noqa: E731
 # -- sequential_buffer_access ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize(
     ("name", "buffer", "index_map", "names"),
     [

@@ -57,7 +57,7 @@ MAPS: list[tuple[str, str, Any]] = [
 PADDINGS = {"None": None, "zero": 0.0, "undef": T.undef(), "function": lambda *i: 0 if len(i) > 1 else T.undef()}
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "buffer", "index_map"), MAPS, ids=lambda x: x if isinstance(x, str) else "")
 def test_layouts_keep_the_result(name: str, buffer: str, index_map: Any) -> None:
     for value in PADDINGS.values():

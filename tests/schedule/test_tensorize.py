@@ -98,6 +98,7 @@ def test_a_block_can_be_named_instead_of_a_loop() -> None:
     assert accepted(MATMUL, steps).blocks == ["C_init", "mma", "mma"]
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -62,7 +62,7 @@ def interpreted(expr: Expr, parameters: list[Var], args: tuple[object, ...]) -> 
     return meaning_of(expr, data_vars(expr))(frame), frame
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @every
 def test_expansion_evaluators_and_call_agree(op: str, dtype: DType) -> None:
     parameters = variables(op, dtype)

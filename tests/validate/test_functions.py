@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.kernel.exhaustive.oracle import inputs_of, outcome
 from tests.kernel.test_random_call import modules
+from tests.nightly import few
 from tests.schedule.test_outline import MODULE
 from verified_tir import parse
 from verified_tir.ir.expr import Call
@@ -47,7 +48,9 @@ def test_what_cannot_be_spelled_out_stays() -> None:
         assert [n.op for n in walk(main) if isinstance(n, Call)] == [f"@{call.split('.')[1].split('(')[0]}"]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+@settings(
+    max_examples=few(25, 60), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+)
 @given(modules())
 def test_the_interpreter_agrees(module: IRModule) -> None:
     main, spelled = module["main"], spelled_out(dict(module.functions))["main"]

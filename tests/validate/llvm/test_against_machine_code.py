@@ -106,6 +106,7 @@ ORDERED = ("oeq", "ogt", "oge", "olt", "ole", "one", "ord")
 UNORDERED = ("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true", "false")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_float_comparisons(dtype: str) -> None:
     for word in (*ORDERED, *UNORDERED):

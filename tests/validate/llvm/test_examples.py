@@ -39,7 +39,7 @@ def proved(name: str) -> dict[str, Refines]:
     return found
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FILES)
 def test_examples(name: str) -> None:
     found = proved(name)
