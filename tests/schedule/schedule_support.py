@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar
+from zlib import crc32
 
-from tests.nightly import few
+from tests.nightly import WHOLE, few
 from tests.schedule.schedule_programs import PROGRAMS
 from verified_tir import NotApplicable, Refuted, Schedule, ScheduleError, parse_func
 from verified_tir.ir.equal import structural_equal
@@ -41,6 +42,12 @@ def accepted(program: str, steps: Steps) -> Schedule:
     return s
 
 
+def written_out(refusal: ScheduleError) -> bool:
+    """Whether the whole text of a refusal is made, with what would mend it, which takes as long as the rest: of every
+    third, always the same ones, and of all with ``VTIR_TESTS=all``."""
+    return WHOLE or crc32(f"{refusal.step} {refusal.reason}".encode()) % 3 == 0
+
+
 def _refusal(program: str, steps: Steps, kind: type[E]) -> E:
     """The refusal of the last step, which changed nothing."""
     s = Schedule(PROGRAMS.get(program, program))
@@ -48,7 +55,8 @@ def _refusal(program: str, steps: Steps, kind: type[E]) -> E:
         steps(s)
     except ScheduleError as refusal:
         assert isinstance(refusal, kind), f"{type(refusal).__name__}: {refusal}"
-        assert refusal.step in str(refusal)
+        if written_out(refusal):
+            assert refusal.step in str(refusal)
         records = s.steps
         assert s.func is records[-1].after
         if len(records) > 1:
