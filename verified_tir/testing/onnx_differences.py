@@ -209,8 +209,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         "an error", "a scale of 1", "a scale of 0; the specification is silent", lambda o: np.zeros_like(o.result),
     ),
     Difference(
-        "`GlobalMaxPool` over nothing", ("GlobalMaxPool",), "any", lambda o: o.operand(0).size == 0,
-        "an error", "an error", "-∞, as `ReduceMax`",
+        "`GlobalMaxPool`, `GlobalAveragePool` over nothing", ("GlobalMaxPool", "GlobalAveragePool"), "any",
+        lambda o: o.operand(0).size == 0, "an error", "an error", "-∞, as `ReduceMax`; NaN, as `ReduceMean`",
     ),
     Difference(
         "`QuantizeLinear` of NaN, or by a scale of 0", ("QuantizeLinear",), "neither",
