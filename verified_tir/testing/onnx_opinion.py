@@ -105,6 +105,15 @@ def power_by_floats(o: Opinion) -> Array:
     return _nearest(np.trunc(np.power(x.astype(np.float64), y.astype(np.float64))), x.dtype)
 
 
+def powers_of_two(o: Opinion) -> Array:
+    """The next power of two that float8_e8m0fnu has, NaN of what is negative."""
+    wide = o.operand(0).astype(np.float32).astype(np.float64)
+    size = np.clip(np.where(wide > 0, wide, 0.0), 2.0**-127, 2.0**127)
+    fraction, exponent = np.frexp(size)
+    found: Array = np.ldexp(1.0, exponent - (fraction == 0.5))
+    return np.where((wide < 0) | np.isnan(wide), np.nan, found)
+
+
 def root_of_squares(o: Opinion) -> Array:
     """The root of the sum of squares of integers, which is taken modulo their type, as a float32."""
     x, axes = o.operand(0), o.node.attributes.get("axes") if o.operand(1) is None else o.operand(1).tolist()

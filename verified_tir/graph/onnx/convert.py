@@ -155,16 +155,25 @@ def _cast(c: Converter) -> Value:
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def _reduce(c: Converter, name: str) -> Value:
+def _reduced_axes(c: Converter, x: Value) -> tuple[list[int], bool] | None:
+    """The axes that go away, and whether they stay with extent 1; ``None`` if there are none."""
     axes = c.numbers(1, "axes", number=True)
     keep, noop = bool(c.attributes.get("keepdims", 1)), bool(c.attributes.get("noop_with_empty_axes", 0))
-    x = c.value(0)
     if not axes:
         if noop:
-            return x
+            return None
         axes = list(range(x.rank))
     if len({axis_of(a, x.rank) for a in axes}) != len(axes):
         raise c.fail(f"an axis stands twice in {axes}")
+    return axes, keep
+
+
+def _reduce(c: Converter, name: str) -> Value:
+    x = c.value(0)
+    found = _reduced_axes(c, x)
+    if found is None:
+        return x
+    axes, keep = found
     made: Value
     if x.dtype == "bool":  # the greatest of bools is whether one is true
         made = c.op(name, c.op("astype", x, dtype="int8"), axis=tuple(axes), keepdims=keep)
@@ -181,5 +190,26 @@ for _theirs, _ours in {
     "ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod",
 }.items():  # fmt: skip
     CONVERSIONS[_theirs] = lambda c, name=_ours: _reduce(c, name)  # type: ignore[misc]
+
+
+@conversion("ReduceLogSumExp")
+def _log_sum_exp(c: Converter) -> Value:
+    """In float64, as in ONNX's definition, and less the greatest element: its exponential may be too large."""
+    x = c.value(0)
+    found = _reduced_axes(c, x)
+    if found is None:
+        return x
+    axes, keep = found
+    wide = cast(c, x, "float64")
+    most = c.op("max", wide, axis=tuple(axes), keepdims=True)
+    zero = c.builder.constant(np.zeros(()), "zero")
+    finite = c.op("equal", c.op("subtract", most, most), zero)  # of what is not, the difference is NaN
+    most = c.op("where", finite, most, zero)
+    total = c.op("sum", c.op("exp", c.op("subtract", wide, most)), axis=tuple(axes), keepdims=True)
+    made = c.op("add", c.op("log", total), most)
+    if not keep:
+        made = c.op("squeeze", made, axis=tuple(axes))
+    return cast(c, made, x.dtype)
+
 
 __all__ = ["CONVERSIONS", "indexing", "normalisation", "products", "quantised", "recurrent", "shapes"]
