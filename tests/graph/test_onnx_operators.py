@@ -538,6 +538,21 @@ def test_what_is_not_known_here_is_computed_of_constants() -> None:
         from_onnx(node("ConstantOfShape", np.array(3), known=[0])[0])
 
 
+def test_the_logarithm_of_a_sum_of_exponentials_is_finite_where_these_are_not() -> None:
+    for x, expected in (
+        (f4(1000, 1000), 1000 + np.log(2)),
+        (f4(inf, 1), inf),
+        (f4(-inf, -inf), -inf),
+        (f4(nan, 1), nan),
+    ):
+        (found,) = computed("ReduceLogSumExp", x, opset=18)
+        np.testing.assert_allclose(found, f4(expected), rtol=1e-7)
+    (found,) = computed(
+        "ReduceLogSumExp", np.array([[60960, 5], [3, -9]], np.int32), ints(1), known=[1], keepdims=0, opset=18
+    )
+    np.testing.assert_array_equal(found, np.array([60960, 3], np.int32))
+
+
 def test_an_index_that_there_is_not_means_the_nearest_one() -> None:
     """Also where its last 32 bits are one that there is."""
     x, far = f4(10, 20, 30), ints(2**32, -(2**33), 1, -1, 2**63 - 1, -(2**63))

@@ -15,10 +15,15 @@ from verified_tir.testing.onnx_opinion import (
     beyond_integers,
     clipped,
     error_function,
+    finite_span,
     floating,
     hard_swish,
     infinite,
+    infinite_for_nan,
     nan,
+    no_powers,
+    old,
+    only,
     power_by_floats,
     power_of_integers,
     powers_of_two,
@@ -80,47 +85,14 @@ class Difference:
         return right[self.right]
 
 
-def _finite_span(a: Array) -> float:
-    """How far the finite elements are apart."""
-    wide = a.astype(np.float64)[np.isfinite(a)]
-    return float(wide.max() - wide.min()) if wide.size else 0.0
-
-
-def _only(o: Opinion, theirs: object, where: Callable[[Array], Mask]) -> bool:
-    """Whether another's result differs, and only in elements that are such here."""
-    if o.ours is None or not isinstance(theirs, np.ndarray) or theirs.shape != o.ours.shape:
-        return False
-    ours, other = o.ours.astype(np.float64), theirs.astype(np.float64)
-    alike = (ours == other) & (np.signbit(ours) == np.signbit(other)) | np.isnan(ours) & np.isnan(other)
-    return not alike.all() and bool((alike | where(ours)).all())
-
-
-def _no_powers(o: Opinion) -> bool:
-    """Whether numbers that are negative, or infinite, become powers of two."""
-    if o.ours is None or str(o.ours.dtype) != "float8_e8m0fnu":
-        return False
-    wide = o.operand(0).astype(np.float64)
-    return bool((np.signbit(wide) | np.isinf(wide)).any())
-
-
-def _infinite_for_nan(o: Opinion) -> Mask:
-    """Where we have an infinity, and onnxruntime NaN."""
-    found: Mask = np.isinf(o.result.astype(np.float64)) & np.isnan(np.asarray(o.onnxruntime, np.float64))
-    return found
-
-
-def _old(o: Opinion) -> bool:
-    return o.model.opset < 13
-
-
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "`Softmax`, `LogSoftmax`, `Hardmax` before opset 13", ("Softmax", "LogSoftmax", "Hardmax"), "onnxruntime",
-        lambda o: _old(o) and not (o.node.op == "Hardmax" and nan(o)),
+        lambda o: old(o) and not (o.node.op == "Hardmax" and nan(o)),
         "along one axis", "over all dimensions from the axis on", "as onnxruntime, and as those opsets say",
     ),
     Difference(
-        "`Hardmax` before opset 13 with NaN", ("Hardmax",), "any", lambda o: _old(o) and nan(o),
+        "`Hardmax` before opset 13 with NaN", ("Hardmax",), "any", lambda o: old(o) and nan(o),
         "along one axis, where NaN is", "depends on where NaN stands",
         "over all dimensions from the axis on, where NaN is",
     ),
@@ -151,7 +123,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "`BatchNormalization` before opset 14", ("BatchNormalization",), "onnxruntime", lambda o: o.model.opset < 14,
         "takes `momentum` as a sign of training, and mixes statistics", "as in inference", "as in inference",
-        besides=_infinite_for_nan,
+        besides=infinite_for_nan,
     ),
     Difference(
         "`LRN` with more channels than batches", ("LRN",), "onnxruntime",
@@ -188,7 +160,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "rounds products to float64", "not known there", "exact, modulo the type", product_of_integers,
     ),
     Difference(
-        "`Relu` of -0.0", ("Relu",), "onnxruntime", lambda o: _only(o, o.reference, lambda a: a == 0),
+        "`Relu` of -0.0", ("Relu",), "onnxruntime", lambda o: only(o, o.reference, lambda a: a == 0),
         "0.0", "-0.0", "-0.0, as `x` is not less than 0",
     ),
     Difference(
@@ -260,7 +232,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "computes on the values: NaN, and 0.0", "one of the values", "one of the values",
     ),
     Difference(
-        "`Unsqueeze` before opset 13, of several axes", ("Unsqueeze",), "onnxruntime", _old,
+        "`Unsqueeze` before opset 13, of several axes", ("Unsqueeze",), "onnxruntime", old,
         "inserts one after the other, in their order", "in any order", "in any order: they are those of the result",
     ),
     Difference(
@@ -300,7 +272,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "`MaxPool`, `GlobalMaxPool` of nothing but -∞", ("MaxPool", "GlobalMaxPool"), "reference",
-        lambda o: _only(o, o.onnxruntime, np.isneginf),
+        lambda o: only(o, o.onnxruntime, np.isneginf),
         "-∞", "the least finite number", "-∞",
     ),
     Difference(
@@ -338,7 +310,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "`LogSoftmax`, `SoftmaxCrossEntropyLoss` of numbers far apart", ("LogSoftmax", "SoftmaxCrossEntropyLoss"),
-        "onnxruntime", lambda o: _finite_span(o.operand(0)) > 80,
+        "onnxruntime", lambda o: finite_span(o.operand(0)) > 80,
         "-∞, the logarithm of 0", "a finite number", "a finite number",
     ),
     Difference(
@@ -380,7 +352,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "`Where` of -0.0", ("Where",), "reference",
-        lambda o: _only(o, o.onnxruntime, lambda a: np.signbit(a) & (a == 0)),
+        lambda o: only(o, o.onnxruntime, lambda a: np.signbit(a) & (a == 0)),
         "-0.0", "0.0", "-0.0",
     ),
     Difference(
@@ -390,7 +362,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "`Cast` of negative numbers to float8_e8m0fnu, and of infinities", ("Cast", "CastLike"), "neither",
-        _no_powers, "the power of their size; NaN", "not known there",
+        no_powers, "the power of their size; NaN", "not known there",
         "NaN, which the specification leaves undefined; the greatest power", powers_of_two,
     ),
     Difference(

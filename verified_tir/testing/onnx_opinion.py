@@ -9,6 +9,7 @@ from typing import Any, final
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 
 from verified_tir.graph.ir import Array
 from verified_tir.testing.onnx_case import OnnxModel, OnnxNode
@@ -53,6 +54,42 @@ def operands(o: Opinion) -> list[Array]:
 
 def floating(a: Array) -> bool:
     return a.dtype.kind == "f" or "float" in str(a.dtype)
+
+
+def finite_span(a: Array) -> float:
+    """How far the finite elements are apart."""
+    wide = a.astype(np.float64)[np.isfinite(a)]
+    return float(wide.max() - wide.min()) if wide.size else 0.0
+
+
+def only(o: Opinion, theirs: object, where: Callable[[Array], npt.NDArray[np.bool_]]) -> bool:
+    """Whether another's result differs, and only in elements that are such here."""
+    if o.ours is None or not isinstance(theirs, np.ndarray) or theirs.shape != o.ours.shape:
+        return False
+    ours, other = o.ours.astype(np.float64), theirs.astype(np.float64)
+    alike = (ours == other) & (np.signbit(ours) == np.signbit(other)) | np.isnan(ours) & np.isnan(other)
+    return not alike.all() and bool((alike | where(ours)).all())
+
+
+def no_powers(o: Opinion) -> bool:
+    """Whether numbers that are negative, or infinite, become powers of two."""
+    if o.ours is None or str(o.ours.dtype) != "float8_e8m0fnu":
+        return False
+    wide = o.operand(0).astype(np.float64)
+    return bool((np.signbit(wide) | np.isinf(wide)).any())
+
+
+def infinite_for_nan(o: Opinion) -> npt.NDArray[np.bool_]:
+    """Where we have an infinity, and onnxruntime NaN."""
+    found: npt.NDArray[np.bool_] = np.isinf(o.result.astype(np.float64)) & np.isnan(
+        np.asarray(o.onnxruntime, np.float64)
+    )
+    return found
+
+
+def old(o: Opinion) -> bool:
+    """Whether the opset is older than the one in which many operators took operands for attributes."""
+    return o.model.opset < 13
 
 
 # -- what is expected --------------------------------------------------------------------------------------------------
