@@ -190,11 +190,32 @@ def changed(change: Any) -> Any:
         (lambda m: m.functions.append(m.functions[0]), "there are two functions Leaky in the domain ours"),
         (lambda m: (setattr(m.functions[0], "domain", ""), setattr(m.functions[0], "name", "Relu")),
          "the function Relu is named like an operator of ONNX"),
-        (lambda m: setattr(m.functions[0].opset_import[0], "version", 13),
-         "the function is of opset 13, and the model of 21"),
+        (lambda m: setattr(m.functions[0].opset_import[0], "version", 999), "opset 999 is not known here"),
         (lambda m: m.functions.pop(0), r"call_leaky \(Leaky\): there is no operator Leaky in the domain ours"),
     ],
 )  # fmt: skip
 def test_calls_of_functions_that_do_not_fit(change: Any, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         from_onnx(changed(change))
+
+
+def test_a_function_means_what_its_own_opset_says() -> None:
+    """Softmax of all dimensions from an axis on, before opset 13; the model around it is of opset 21."""
+    soft = helper.make_node("Softmax", ["a"], ["b"], axis=1)
+    results = []
+    for opset in (11, 13):
+        function = helper.make_function("ours", "Soft", ["a"], ["b"], [soft], [helper.make_opsetid("", opset)])
+        call = helper.make_node("Soft", ["x"], ["s"], domain="ours")
+        after = helper.make_node("Softmax", ["x"], ["t"], axis=1)  # of the model's opset again
+        graph = helper.make_graph(
+            [call, after], "g", [helper.make_tensor_value_info("x", 1, (1, 2, 2))],
+            [helper.make_empty_tensor_value_info("s"), helper.make_empty_tensor_value_info("t")],
+        )  # fmt: skip
+        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("ours", 1)]
+        made = helper.make_model(graph, functions=[function], opset_imports=opsets, ir_version=10)
+        results.append(build(from_onnx(made))(np.float32([[[1, 2], [3, 4]]])))
+    (old, rest), (new, again) = results
+    np.testing.assert_allclose(old.sum(), 1, rtol=1e-6)
+    np.testing.assert_allclose(new.sum(axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(rest, new)
+    np.testing.assert_array_equal(again, new)

@@ -223,6 +223,41 @@ def test_types_of_sixteen_bits_have_bounds_of_their_own() -> None:
     np.testing.assert_array_equal(found, x)
 
 
+def test_bounds_that_are_left_out() -> None:
+    """The ends of the type; before opset 11, those of float32."""
+    x = np.array([-inf, -1e300, 1e39, nan])
+    (found,) = computed("Clip", x)
+    np.testing.assert_array_equal(found, [np.finfo(float).min, -1e300, 1e39, nan])
+    (found,) = computed("Clip", x, opset=10)
+    most = float(np.finfo(np.float32).max)
+    np.testing.assert_array_equal(found, [-most, -most, most, nan])
+    halves = np.float16([-inf, 5, inf, nan])
+    (found,) = computed("Clip", halves, opset=10)
+    np.testing.assert_array_equal(found, halves)
+
+
+@pytest.mark.parametrize("opset", [7, 13, 18])
+def test_sums_of_what_is_made_of_each_element(opset: int) -> None:
+    """Before opset 18, ONNX has no definition of these by other operators."""
+    x, last = np.array([[3, -4], [1, 1e-9]]), {"axes": [1]} if opset < 18 else {}
+    more: Any = () if last else (ints(1),)
+    for op, expected in {
+        "ReduceL1": np.abs(x).sum(1), "ReduceL2": np.sqrt((x * x).sum(1)), "ReduceSumSquare": (x * x).sum(1),
+    }.items():  # fmt: skip
+        (found,) = computed(op, x, *more, known=[1], opset=opset, keepdims=0, **last)
+        np.testing.assert_allclose(found, expected, rtol=1e-15)
+    (found,) = computed("ReduceLogSum", np.abs(x), *more, known=[1], opset=opset, keepdims=0, **last)
+    np.testing.assert_allclose(found, np.log(np.abs(x).sum(1)), rtol=1e-15)
+    with pytest.raises(GraphError, match="ReduceLogSum"):
+        computed("ReduceLogSum", np.arange(3), opset=opset)
+
+
+@pytest.mark.parametrize("op", ["Selu", "Softsign", "ThresholdedRelu"])
+def test_an_operator_is_what_a_later_opset_defines_if_it_did_not_change(op: str) -> None:
+    x = f4(-2, -0.5, 0, 0.5, 2)
+    np.testing.assert_array_equal(computed(op, x, opset=10), computed(op, x, opset=18))
+
+
 def test_memory_that_there_is_not_is_not_taken() -> None:
     model, _ = node("Pad", ONES, ints(10**6, 10**6, 10**6, 10**6), known=[1])
     with pytest.raises(

@@ -105,9 +105,10 @@ def beyond_integers(o: Opinion) -> bool:
 
 
 def clipped(o: Opinion) -> Array:
-    """The elements between the bounds; one that is left out is the end of the type's finite values, NaN is none."""
+    """The elements between the bounds; one that is left out is the end of the type's finite values (before opset 11 of
+    float32's), NaN is none."""
     x = o.operand(0)
-    info: Any = (ml_dtypes.finfo if floating(x) else np.iinfo)(x.dtype)
+    info: Any = (ml_dtypes.finfo if floating(x) else np.iinfo)(x.dtype if o.model.opset >= 11 else np.float32)
     low = o.node.attributes.get("min", info.min) if o.operand(1) is None else o.operand(1)
     high = o.node.attributes.get("max", info.max) if o.operand(2) is None else o.operand(2)
     kept: Array = x

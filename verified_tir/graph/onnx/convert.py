@@ -59,12 +59,15 @@ def _number(x: Any) -> int | float:
 
 @conversion("Clip")
 def _clip(c: Converter) -> Value:
+    """The bounds that are left out are the ends of the type; before opset 11 those of float32, whatever the type is."""
     x = c.value(0)
     bounds: Any = ml_dtypes.iinfo if np.dtype(x.dtype).kind in "iu" else ml_dtypes.finfo
-    info = bounds(x.dtype)
+    info = bounds(x.dtype if c.opset >= 11 else np.float32)
     low, high = c.number(1, "least value"), c.number(2, "greatest value")
-    least = c.attributes.get("min", _number(info.min)) if low is None else low
-    greatest = c.attributes.get("max", _number(info.max)) if high is None else high
+    low = c.attributes.get("min") if low is None else low
+    high = c.attributes.get("max") if high is None else high
+    least = _number(info.min) if low is None else low
+    greatest = _number(info.max) if high is None else high
     made: Value = c.op("clip", x, min=least, max=greatest)
     return made
 
@@ -190,6 +193,26 @@ for _theirs, _ours in {
     "ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod",
 }.items():  # fmt: skip
     CONVERSIONS[_theirs] = lambda c, name=_ours: _reduce(c, name)  # type: ignore[misc]
+
+
+@conversion("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")
+def _reduce_of_each(c: Converter) -> Value:
+    """A sum of what is made of each element, and what is made of the sum; the root of integers in float32, as in ONNX's
+    definition."""
+    op, x = c.node.op_type, c.value(0)
+    found = _reduced_axes(c, x)
+    each: Value = x
+    if op == "ReduceL1":
+        each = c.op("abs", x)
+    elif op != "ReduceLogSum":
+        each = c.op("multiply", x, x)
+    total: Value = each if found is None else c.op("sum", each, axis=tuple(found[0]), keepdims=found[1])
+    if op == "ReduceL2":
+        wide = "float64" if x.dtype == "float64" else "float32"
+        return cast(c, c.op("sqrt", cast(c, total, wide)), x.dtype)
+    if op == "ReduceLogSum":
+        return c.op("log", total)  # type: ignore[no-any-return]
+    return total
 
 
 @conversion("ReduceLogSumExp")

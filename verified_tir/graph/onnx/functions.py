@@ -6,19 +6,22 @@ no other here for these operators), or functions of the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.onnx.control import rename
+from verified_tir.graph.onnx.schema import opset_of
 
 Key: TypeAlias = "tuple[str, str, str]"
 """Domain, name and overload of a function."""
 
 
-def definition(node: Any, opset: int, types: Mapping[str, Any], prefix: str) -> list[Any] | None:
-    """The nodes that do what a node does, with values of the same names outside and new names inside; ``None`` if its
-    schema has no definition.
+def definition(node: Any, opset: int, types: Mapping[str, Any], prefix: str) -> tuple[list[Any], int] | None:
+    """The nodes that do what a node does, with values of the same names outside and new names inside, and the opset
+    that they are of; ``None`` if its schema has no definition.
+
+    An operator that did not change may have been defined in a later opset only: that definition is taken.
 
     :param types: ``onnx.TypeProto`` of each operand.
     :param prefix: what new names begin with.
@@ -28,20 +31,31 @@ def definition(node: Any, opset: int, types: Mapping[str, Any], prefix: str) -> 
 
     schema: Any = defs.get_schema(node.op_type, opset, node.domain)
     body: Any = None
-    versions = [v for v in schema.function_opset_versions if v <= opset]
-    dependent = [v for v in schema.context_dependent_function_opset_versions if v <= opset]
+    versions = schema.function_opset_versions
+    dependent = schema.context_dependent_function_opset_versions
     if versions:
-        body = _parsed(onnx.FunctionProto(), schema.get_function_with_opset_version(max(versions)))
+        body = _parsed(onnx.FunctionProto(), schema.get_function_with_opset_version(_version(versions, opset)))
     elif dependent:
         operands = [types[n].SerializeToString() if n else b"" for n in node.input]
         text = schema.get_context_dependent_function_with_opset_version(
-            max(dependent), node.SerializeToString(), operands
+            _version(dependent, opset), node.SerializeToString(), operands
         )
         body = _parsed(onnx.FunctionProto(), text) if text else None
     if body is None:
         return None
     defaults = {n: a.default_value for n, a in schema.attributes.items() if a.default_value.name}
-    return _instance(node, body, defaults | {a.name: a for a in body.attribute_proto}, prefix)
+    nodes = _instance(node, body, defaults | {a.name: a for a in body.attribute_proto}, prefix)
+    return nodes, opset_in(body, opset)
+
+
+def _version(versions: Sequence[int], opset: int) -> int:
+    """Of the opsets in which an operator was defined anew, the last one that the model knows, or the first."""
+    return max((v for v in versions if v <= opset), default=min(versions))
+
+
+def opset_in(body: Any, opset: int) -> int:
+    """The opset that the nodes of a function are of; that of the model if it does not say."""
+    return opset_of(body) if any(i.domain in ("", "ai.onnx") for i in body.opset_import) else opset
 
 
 def _parsed(made: Any, text: Any) -> Any:
@@ -74,10 +88,9 @@ def key_of(node: Any) -> Key:
     return "" if node.domain == "ai.onnx" else node.domain, node.op_type, node.overload
 
 
-def called(node: Any, body: Any, opset: int, prefix: str) -> list[Any]:
+def called(node: Any, body: Any, prefix: str) -> list[Any]:
     """The nodes of a function of the model that a node calls.
 
-    :param opset: that of the model.
     :raises GraphError: if the node does not have the operands, results and attributes that the function has.
     """
     for what, here, there in (("operands", node.input, body.input), ("results", node.output, body.output)):
@@ -95,9 +108,6 @@ def called(node: Any, body: Any, opset: int, prefix: str) -> list[Any]:
     for name in body.attribute:
         if name not in given:
             raise GraphError(f"the attribute {name} is missing")
-    for i in body.opset_import:
-        if i.domain in ("", "ai.onnx") and i.version != opset:
-            raise GraphError(f"the function is of opset {i.version}, and the model of {opset}; one opset is known here")
     computed = {n for inner in body.node for n in inner.output} | {*body.input}
     for n in body.output:
         if n not in computed:

@@ -23,7 +23,7 @@ from verified_tir.graph.ir import Array, Graph, Value
 from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_names
 from verified_tir.graph.onnx.converter import Converter, at, name_of, shown
 from verified_tir.graph.onnx.counts import Counts, counted, counts, listed
-from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions
+from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions, opset_in
 from verified_tir.graph.onnx.in_advance import computed, fits
 from verified_tir.graph.onnx.inputs import Sizes, input_shapes
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
@@ -210,7 +210,7 @@ class Reader:
                 expanded(self, node)
                 return
             types = {n: self.type(n, c) for n in node.input if n}
-            wanted = inferred(node, self.opset, types, self.arrays, self.model.opset_import)
+            wanted = inferred(node, self.opset, types, self.arrays, self.imports)
             if self.shape_of(node) or self.counted(node, wanted):
                 return
             if all(n in self.arrays for n in node.input if n):
@@ -232,14 +232,22 @@ class Reader:
         if len(self.calls) == MOST_CALLS:
             raise GraphError(f"functions call each other more than {MOST_CALLS} deep")
         self.calls.append(body)
-        self.take(called(node, body, self.opset, self.fresh(node.op_type)))
+        self.take(called(node, body, self.fresh(node.op_type)), opset_in(body, self.opset))
         self.calls.pop()
 
-    def take(self, nodes: Sequence[Any]) -> None:
-        """Take nodes that stand for another one."""
+    def take(self, nodes: Sequence[Any], opset: int) -> None:
+        """Take nodes that stand for another one, and are of an opset of their own."""
         self.used |= {n for inner in nodes for n in free_names(inner)}
+        around, self.opset = self.opset, opset
         for inner in nodes:
             self.node(inner)
+        self.opset = around
+
+    @property
+    def imports(self) -> list[Any]:
+        """The opsets of the nodes that are being taken."""
+        others = [i for i in self.model.opset_import if i.domain not in ("", "ai.onnx")]
+        return [self.onnx.helper.make_opsetid("", self.opset), *others]
 
     def type(self, name: str, where: Converter | None) -> Any:
         """The type of an operand, as ONNX writes it."""
@@ -284,7 +292,7 @@ class Reader:
         node, mark = c.node, self.builder.mark()
         if not self.defined(node, types, wanted):
             here = node.op_type in CONVERSIONS or REFUSED.get(node.op_type) == _RANDOM
-            results = None if here else computed(node, self.arrays, self.model.opset_import, wanted)
+            results = None if here else computed(node, self.arrays, self.imports, wanted)
             if results is not None:
                 self.arrays.update(zip([n for n in node.output if n], results, strict=True))
                 return
@@ -343,10 +351,10 @@ class Reader:
 
         if node.op_type in CONVERSIONS:
             return False
-        nodes = definition(node, self.opset, types, self.fresh(node.op_type.lower()))
-        if nodes is None:
+        found = definition(node, self.opset, types, self.fresh(node.op_type.lower()))
+        if found is None:
             return False
-        self.take(nodes)
+        self.take(*found)
         for n, (_, shape) in wanted.items():
             v = self.known.get(n)
             if v is not None and shape == () and v.dims == (1,):
