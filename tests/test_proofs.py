@@ -179,6 +179,7 @@ def test_every_certificate_can_be_regenerated(name: str) -> None:
     assert [r for r in found if r.findings or r.impossible] == []
 
 
+@pytest.mark.nightly
 def test_near_misses_are_those_of_the_examples() -> None:
     """If not: ``make proofs``."""
     spec = importlib.util.spec_from_file_location("collect", PROOFS / "collect.py")

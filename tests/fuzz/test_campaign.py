@@ -191,6 +191,7 @@ def test_a_case_is_made_smaller_for_as_long_as_the_campaign_lasts(tmp_path: Path
     assert [(task.left, task.hurry) for task in given] == [(30.0, False), (15.0, True)]
 
 
+@pytest.mark.nightly
 def test_time_is_shared_and_kept(tmp_path: Path) -> None:
     given = replace(options(tmp_path, "FINE", "SLEEPS", examples=None), seconds=4.0)
     campaign = run_campaign(given)

@@ -124,6 +124,7 @@ class Other(Listener):
         self.client.save("done", finding.choices)
 
 
+@pytest.mark.nightly
 def test_findings_of_another_machine_are_picked_up_while_a_campaign_runs(
     tmp_path: Path, server: Server, monkeypatch: Patch
 ) -> None:

@@ -24,6 +24,7 @@ def runs_here(name: str) -> bool:
     return True
 
 
+@pytest.mark.nightly  # each target has tests of its own
 def test_a_short_campaign_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     names = tuple(name for name in TARGETS if runs_here(name))

@@ -99,7 +99,7 @@ def test_the_end_of_tvms_process_is_attributed(monkeypatch: Patch) -> None:
         target.check(case(), seen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_worker_says_what_it_did_when_it_ends() -> None:
     worker = Worker()
     try:

@@ -130,6 +130,7 @@ def shuffled(scripts: list[Script], seed: int) -> list[Script]:
     return random.Random(seed).sample(scripts, len(scripts))
 
 
+@pytest.mark.nightly
 def test_the_queries_of_the_examples_in_any_order(
     asked_by_examples: list[Script], answered: dict[str, tuple[object, ...]]
 ) -> None:

@@ -111,16 +111,16 @@ def test_lanes_load_before_they_store() -> None:
 def test_nested_loops_and_failures() -> None:
     func = program(
         """
-for i in T.parallel(40):
-    for j in T.parallel(40):
+for i in T.parallel(12):
+    for j in T.parallel(12):
         for k in T.vectorized(4):
             C[i, j, k] = C[i, j, k] + 1.0
         for k in range(2):
             D[i, j] = D[i, j] + C[i, j, k]
 """,
-        'C: T.Buffer((40, 40, 4), "float32"), D: T.Buffer((40, 40), "float32")',
+        'C: T.Buffer((12, 12, 4), "float32"), D: T.Buffer((12, 12), "float32")',
     )
-    c, d = np.ones((40, 40, 4), "float32"), np.zeros((40, 40), "float32")
+    c, d = np.ones((12, 12, 4), "float32"), np.zeros((12, 12), "float32")
     out = run(func, {"C": c, "D": d}, interleaved=3)
     assert (out.arrays["C"] == 2).all() and (out.arrays["D"] == 4).all()
     bad = program("for i in T.parallel(8):\n    for j in T.parallel(4):\n        B[i * 4 + j] = A[0]", TWO)

@@ -233,6 +233,7 @@ def test_every_kind_of_undefined_behaviour_came_up() -> None:
     assert missing == {"undef-index", "out-of-bounds"}
 
 
+@pytest.mark.nightly  # compares once more what the other tests do
 def test_no_cell_is_empty() -> None:
     """Prints the table (``pytest -s``) and refuses holes in it.  What another process compared is compared again."""
     for group in GROUPS:
