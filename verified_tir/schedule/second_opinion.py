@@ -254,7 +254,7 @@ def _contradiction(report: Report, theorem: Refines, before: PrimFunc, after: Pr
             if not (element and may_reach(element, names_of(theorem), *programs)):
                 return str(verdict)
         case EqualInPart() as verdict if verdict.which and not reordered(theorem):
-            return f"{verdict}, and nobody allowed that"
+            return f"{verdict}, although no reordering was allowed"
     conflict = next((f for f in report.findings if f.startswith("after: ")), "")
     return conflict.removeprefix("after: ")
 
@@ -265,7 +265,7 @@ def _summary(reports: list[Report], left_out: list[Mapping[str, int]], allowed: 
             why = "no input was found on which their bits differ"
             return "undecided", f"the validator did not decide{_at([r.sizes])}: {r.verdict}; {why}"
         if isinstance(r.verdict, Different):
-            why = "other bits, which come of another order of sums that was allowed"
+            why = "different bits, as the reordering of sums that was allowed may cause"
             return "undecided", f"the validator found {why}{_at([r.sizes])}: {r.verdict}"
         if not isinstance(r.verdict, (Equal, EqualOverReals, EqualInPart)):
             return "undecided", f"the validator did not decide{_at([r.sizes])}: {r.verdict}"
