@@ -116,7 +116,7 @@ def test_inputs_that_are_made() -> None:
         ({"expected": ("x.npy", "x.npy")}, "--expected x.npy: the model has 1 results: y"),
         ({"weights": "good"}, "--weights good: there are given and random"),
         ({"compare": ("tvm",)}, "--compare tvm: there are onnxruntime, interpreter, unplanned"),
-        ({"layouts": ("conv2d=NCHZ",)}, "--layout conv2d=NCHZ: NCHZ is no arrangement of NCHW with tiles"),
+        ({"layouts": ("conv2d=NCHZ",)}, "--layout conv2d=NCHZ: NCHZ is not an arrangement of NCHW with tiles"),
         ({"model": Path("none.onnx")}, "there is no file none.onnx"),
     ],
 )
@@ -142,7 +142,7 @@ def test_a_text_has_no_open_shapes_and_no_onnxruntime(capsys: pytest.CaptureFixt
     code, _, err = run_it(capsys, model, shape=("x=1x4x4x4",))
     assert code == 2 and "--shape x: a graph as text takes the sizes that it leaves open; this one has none" in err
     code, _, err = run_it(capsys, model, compare=("onnxruntime",))
-    assert code == 2 and "--compare onnxruntime: this is no ONNX model" in err
+    assert code == 2 and "--compare onnxruntime: this is not an ONNX model" in err
 
 
 def test_sizes_that_are_open(capsys: pytest.CaptureFixture[str]) -> None:

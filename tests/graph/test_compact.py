@@ -199,7 +199,7 @@ NEAR_MISSES = {
     ),
     "values are scaled": (
         (4,), (2, 2), "for i, j in T.grid(2, 2):\n    out[i, j] = x[i * 2 + j] * T.float32(2)",
-        "out gets .*: what is computed from x is no copy",
+        "out gets .*: what is computed from x is not a copy",
     ),
     "holes of no box": (
         (4,), (8,), "for i in range(8):\n    out[i] = T.float32(0)\nfor i in range(4):\n    out[i * 2] = x[i]",

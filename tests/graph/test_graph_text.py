@@ -125,8 +125,8 @@ def test_constants_beside_the_text_keep_their_bits(tmp_path: Any) -> None:
 HEAD = '@R.function\ndef main(x: R.Tensor((2, 3), "float32")):\n'
 MISTAKES = {
     "    y = R.nn.relu(x\n": "<string>:3:18: '(' was never closed",
-    "    y = R.nn.relu(z)\n    return y": "<string>:3:19: z is no value that was bound before",
-    "    y.z = R.nn.relu(x)\n    return x": "<string>:3:5: y.z is no name, nor several",
+    "    y = R.nn.relu(z)\n    return y": "<string>:3:19: z is not a value that was bound before",
+    "    y.z = R.nn.relu(x)\n    return x": "<string>:3:5: y.z is neither a name nor a tuple of names",
     "    y, y = R.split(x, sections=2, axis=0)\n    return x": "<string>:3:5: y is bound twice",
     "    y = R.const([1, [2]], 'float32')\n    return y": "<string>:3:9: ",
     "    y = R.const(1, 'float33')\n    return y": "<string>:3:9: there is no float of 33 bits",
@@ -136,7 +136,7 @@ MISTAKES = {
     "    y = R.constant(R.Tensor(('a',), 'float32'))\n    return y": "<string>:3:20: a shape holds numbers",
     "    y = R.nn.relu(*x)\n    return y": "<string>:3:9: operands and attributes are written out, without a star",
     "    y = R.nn.relu(x, **x)\n    return y": "<string>:3:9: operands and attributes are written out, without a star",
-    "    y = f(x)\n    return y": "<string>:3:9: f is no operator",
+    "    y = f(x)\n    return y": "<string>:3:9: f is not an operator",
     "    y = R.nn.relu(x, size=2)\n    return y": "<string>:3:9: nn.relu: nn.relu has no attribute size",
     "    return x\n    y = R.nn.relu(x)": "<string>:4:5: nothing stands behind the return",
     "    y = R.nn.relu(x)": "<string>:2:1: main returns nothing",

@@ -146,7 +146,7 @@ def test_an_array_that_is_allocated_later_is_filled_in_front_all_the_same() -> N
     ).replace("+ A[vi, vk]", "+ X[vi, vk]")
     made = hoist(parse_func(later))
     assert operations(made.graph) == ["layout_transform", "call_tir"]
-    assert "X gets A[i, j] * T.float32(2.0): what is computed from A is no copy" in made.left[0]
+    assert "X gets A[i, j] * T.float32(2.0): what is computed from A is not a copy" in made.left[0]
     agrees(made)
 
 
@@ -198,7 +198,7 @@ for i, j in T.grid(4, 6):
     [
         (
             "for i, j in T.grid(4, 6):\n    t[j, i] = A[i, j] * T.float32(2)",
-            r"t: t gets A\[i, j\] \* T.float32\(2.0\): what is computed from A is no copy",
+            r"t: t gets A\[i, j\] \* T.float32\(2.0\): what is computed from A is not a copy",
         ),
         (
             "for i, j in T.grid(4, 6):\n    t[j, i] = T.float32(0)\nfor i, j in T.grid(4, 5):\n    t[j, i] = A[i, j]",
@@ -206,7 +206,7 @@ for i, j in T.grid(4, 6):
         ),
         (
             "for i, j in T.grid(4, 6):\n    t[j, i] = A[i, j // 2]",
-            r"t: A\[.*\] is copied to t\[.*\] and t\[.*\]: that is no bijection",
+            r"t: A\[.*\] is copied to t\[.*\] and t\[.*\]: that is not a bijection",
         ),
     ],
 )

@@ -110,7 +110,7 @@ def test_loops_follow_the_layout() -> None:
 
 
 def test_no_table_of_operators_is_asked() -> None:
-    """A program that is no operator, with a temporary between."""
+    """A program that is not an operator, with a temporary between."""
     func = parse_func("""
 @T.prim_func
 def odd(A: T.Buffer((8, 6), "float32"), s: T.Buffer((8,), "float32"), C: T.Buffer((6, 8), "float32")):

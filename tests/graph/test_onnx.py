@@ -143,7 +143,7 @@ def test_open_shapes_and_broken_files(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match="has size 3 in dimension 1 by the model, and is given 5"):
         from_onnx(made, {"x": (4, 5)})
     (tmp_path / "broken.onnx").write_bytes(b"no model")
-    with pytest.raises(GraphError, match=r"broken\.onnx is no ONNX model"):
+    with pytest.raises(GraphError, match=r"broken\.onnx is not an ONNX model"):
         load_onnx(tmp_path / "broken.onnx")
     with pytest.raises(GraphError, match="there is no file"):
         load_onnx(tmp_path / "missing.onnx")

@@ -94,7 +94,7 @@ def test_cases_of_the_onnx_package(name: str) -> None:
         ("batch_normalization", "batchnorm_example_training_mode", "training is not known here"),
         ("equal", "equal_string_broadcast", "there is no type 'object'"),
         ("mod", "mod_mixed_sign_float32", "remainders of float32 are not exact here; those of float16 are"),
-        ("loop", "loop13_seq", "the input seq_empty is no tensor"),
+        ("loop", "loop13_seq", "the input seq_empty is not a tensor"),
     ],
 )
 def test_what_is_not_known_is_refused_with_the_node(module: str, name: str, message: str) -> None:

@@ -199,7 +199,7 @@ IMAGE = np.ones((1, 1, 3, 3), np.float32)
         (node("Squeeze", ONES, ints(0), known=[1]), "[Dd]imension"),
         (node("LeakyRelu", np.ones(2, np.int32)), "which LeakyRelu does not take"),
         (node("LeakyRelu", ONES, alpha="x"), "the attribute alpha"),
-        (node("Upsample", IMAGE, f4(1, 1, 2, 2), known=[1]), "no operator of opset 17 any more"),
+        (node("Upsample", IMAGE, f4(1, 1, 2, 2), known=[1]), "is no longer an operator of opset 17"),
         (node("Relu", ONES, ONES), "it has 2 operands; Relu has 1"),
         (node("Cast", ONES, to=77), "valid type|77"),
         (node("ReverseSequence", ONES, ints(1, 1), batch_axis=1, time_axis=1), "they are 1 and 1"),

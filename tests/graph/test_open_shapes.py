@@ -234,7 +234,7 @@ def main(x: R.Tensor((b, s, 2), "float32")):
     for old, new, message in (
         ("(b * s, 2)", "(s, 2)", r"twice has the extent m where s is given"),
         ("(b * s, 2)", "(b * s, 3)", r"twice takes y as float32\(m, 2\), and y is R.Tensor\(\(b \* s, 3\)"),
-        ("(b * s, 2)", "(b * t, 2)", "t is no constant, nor the extent of an input"),
+        ("(b * s, 2)", "(b * t, 2)", "t is neither a constant nor the extent of an input"),
     ):
         with pytest.raises(GraphError, match=message):
             parse_graph(text.replace(old, new))

@@ -291,7 +291,7 @@ def test_operators_compute_what_numpy_does(name: str) -> None:
         ("reshape", [(2, 3)], {"shape": (-1, -1)}, "only one extent may be left open"),
         ("concat", [(2, 3), (2, 4)], {"axis": 0}, "do not go together along axis 0"),
         ("split", [(2, 3)], {"axis": 1, "sections": 2}, "do not make 2 equal parts"),
-        ("permute_dims", [(2, 3)], {"axes": (0, 0)}, "is no order of 2 dimensions"),
+        ("permute_dims", [(2, 3)], {"axes": (0, 0)}, "is not a permutation of 2 dimensions"),
         ("sum", [(2, 3)], {"axis": [2]}, "there is no axis 2 among 2"),
         ("squeeze", [(2, 3)], {"axis": [0]}, "only dimensions of extent 1 go away"),
     ],

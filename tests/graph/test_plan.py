@@ -162,9 +162,9 @@ def test_names_of_layouts() -> None:
 @pytest.mark.parametrize(
     ("annotations", "message"),
     [
-        ({"conv2d": "NCHx"}, "is no layout; write letters and tiles"),
-        ({"conv2d": "NCH"}, "is no arrangement of NCHW"),
-        ({"conv2d": "NCHW4x"}, "is no arrangement of NCHW"),
+        ({"conv2d": "NCHx"}, "is not a layout; write letters and tiles"),
+        ({"conv2d": "NCH"}, "is not an arrangement of NCHW"),
+        ({"conv2d": "NCHW4x"}, "is not an arrangement of NCHW"),
         ({"softmax": "NCHW"}, "layouts are asked for by conv2d, conv2d_transpose, max_pool2d"),
     ],
 )

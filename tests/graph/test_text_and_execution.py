@@ -88,9 +88,9 @@ def test_nodes_with_one_program_share_its_theorem() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("R.nn.conv2d(x, w", "R.nn.conv2d(x, v", ":13:24: v is no value that was bound before"),
+        ("R.nn.conv2d(x, w", "R.nn.conv2d(x, v", ":13:24: v is not a value that was bound before"),
         ("R.nn.conv2d", "R.nn.konv", ":13:9: nn.konv: there is no operator nn.konv"),
-        ("padding=(1, 1, 1, 1)", "padding=x", ":13:38: x is no constant"),
+        ("padding=(1, 1, 1, 1)", "padding=x", ":13:38: x is neither a constant nor the extent of an input"),
         ("    z = R", "    y = R", ":14:5: y is bound already"),
         ("call_tir(nn_relu", "call_tir(relu", ":14:9: call_tir takes a PrimFunc of this text"),
         ("left, right = R.split", "left = R.split", ":16:12: R.split has 2 results, and 1 names are given"),

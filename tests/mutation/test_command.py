@@ -45,7 +45,7 @@ def test_show(asked: list[Mutant], capsys: pytest.CaptureFixture[str]) -> None:
         (Options(("ordre",)), "no rule or mutated file is called ordre"),
         (Options(("reorder",), ("obligation",)), "no operator is called obligation"),
         (Options(("reorder",), only="xyzzy"), "no mutant is called xyzzy"),
-        (Options(("reorder",), tests=("tests/nothing",)), "tests/nothing is no file or folder of tests"),
+        (Options(("reorder",), tests=("tests/nothing",)), "tests/nothing is not a file or folder of tests"),
     ],
 )
 def test_mistakes(options: Options, said: str, capsys: pytest.CaptureFixture[str]) -> None:

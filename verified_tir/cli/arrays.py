@@ -28,7 +28,7 @@ def input_arrays(graph: Graph, texts: Sequence[str], seed: int = 0) -> tuple[dic
 
     :param texts: ``name=file.npy``, ``name=file.pb`` or ``name=random``; without a name where there is one input. Those
         that are not mentioned are random.
-    :raises GraphError: for an input or file that is none, or an array that does not fit.
+    :raises GraphError: for an unknown input, a file that does not exist, or an array that does not fit.
     """
     names = {v.name: v for v in graph.inputs}
     given: dict[str, str] = {}

@@ -56,7 +56,7 @@ _WEIGHTS = "Of a model: as in the file, or random."
 _PLANNED = "Run a model as planned with this layout, as in conv2d=NCHW16c (repeatable)."
 
 _PAD = (
-    "Dimensions that are no multiple of their tile: those larger than it are padded and smaller ones where that is "
+    "Dimensions that are not multiples of their tile: those larger than it are padded and smaller ones where that is "
     "cheaper, or all, or none."
 )
 
@@ -167,7 +167,7 @@ def run(  # noqa: PLR0913, PLR0917 (each is an option)
         )  # fmt: skip
     if of_models:
         raise typer.BadParameter(
-            f"--input, --weights, --layout, --expected and --compare are for models; {where} is none"
+            f"--input, --weights, --layout, --expected and --compare are for models; {where} is not one"
         )
     from verified_tir.cli.execute import Options, execute
 

@@ -21,7 +21,8 @@ Examples:
   vtir lower gemm.py:tiled --print-after FlattenBuffer  the program after one pass
   vtir lower f.py --pipeline "UnrollLoop >> Simplify"   other passes
 
-Exit code: 0 if every function was lowered; 1 if one was refused; 2 for a file, function or pipeline that is none.
+Exit code: 0 if every function was lowered; 1 if one was refused; 2 if the file cannot be read, or there is no such
+function or pipeline.
 """
 
 

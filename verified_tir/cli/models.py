@@ -33,7 +33,7 @@ def load_model(path: Path, shapes: Sequence[str] = (), weights: int | None = Non
 
     :param shapes: ``name=1x3x224x224`` for an input, ``name=4`` for a symbolic dimension; others stay open.
     :param weights: weights are random, with this seed; as in the file if ``None``.
-    :raises GraphError: if the file is none, or no model; or a node of it has no counterpart. The message names it.
+    :raises GraphError: if there is no such file, it is not a model, or a node has no counterpart. The message names it.
     """
     if path.is_dir():
         raise GraphError(f"{path} is a folder; give one file")
@@ -64,7 +64,7 @@ def _text_graph(path: Path, weights: int | None) -> Graph:
     from verified_tir.ir.node import IRError
 
     if not is_model(path):
-        raise GraphError(f"{path} is no model: neither an ONNX file (*.onnx) nor a text with @R.function")
+        raise GraphError(f"{path} is not a model: neither an ONNX file (*.onnx) nor a text with @R.function")
     try:
         graph = load_graph(path)
     except (OSError, IRError, ValueError) as problem:
@@ -86,8 +86,8 @@ def _sizes(texts: Sequence[str]) -> dict[str, int | tuple[int, ...]]:
 def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[Node, Frozen]:
     """The nodes that ``--layout conv2d=NCHW16c`` speaks of, with their layouts.
 
-    :param pad: which dimensions are padded that are no multiple of their tile (``--pad``).
-    :raises GraphError: for a text, operator or layout that is none, or an operator that no node of the graph has.
+    :param pad: which dimensions are padded that are not multiples of their tile (``--pad``).
+    :raises GraphError: for a text that names no operator or layout, or an operator that no node of the graph has.
     """
     from verified_tir.graph.annotate import Annotations
 

@@ -88,7 +88,7 @@ def seconds(text: str, option: str) -> float:
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
     if found is None or float(found[1]) <= 0:
-        raise typer.BadParameter(f"{text!r} is no time; write 60s or 2m", param_hint=option)
+        raise typer.BadParameter(f"{text!r} is not a time; write 60s or 2m", param_hint=option)
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
@@ -133,7 +133,7 @@ def _files(root: Path, name: str) -> list[str]:
     path = root / name
     found = [path] if path.is_file() else sorted(path.rglob("test_*.py"))
     if not found:
-        raise NoSuchMutant(f"{name} is no file or folder of tests")
+        raise NoSuchMutant(f"{name} is not a file or folder of tests")
     return [name for p in found if not (name := p.relative_to(root).as_posix()).startswith(LEFT_OUT)]
 
 

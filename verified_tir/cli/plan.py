@@ -156,7 +156,7 @@ def _write(
 def _certify(options: Options, made: Plan, folder: Path, hoisted: tuple[Graph, Passed] | None) -> None:
     """Write certificates, and the documents that they make up; the steps of these are followed once more first.
 
-    :raises GraphError: if the folder is no store, or (a bug in vtir) the steps do not lead from graph to graph.
+    :raises GraphError: if the folder is not a store, or (a bug in vtir) the steps do not lead from graph to graph.
     """
     from verified_tir.certificate.plans import CheckedPlan
     from verified_tir.certificate.replacements import follow_all

@@ -120,7 +120,7 @@ def _run(options: Options) -> Ran:
     start = time.perf_counter()
     graph, model = load_model(options.model, options.shape, options.seed if options.weights == "random" else None)
     if model is None and "onnxruntime" in options.compare:
-        raise GraphError("--compare onnxruntime: this is no ONNX model")
+        raise GraphError("--compare onnxruntime: this is not an ONNX model")
     arrays, sources = input_arrays(graph, options.inputs, options.seed)
     expected = _expected(graph, options.expected)
     loaded = time.perf_counter()

@@ -238,7 +238,7 @@ def _undef(b: Function, e: Undef) -> Value:
 
 
 def _string(b: Function, e: StringImm) -> Value:
-    raise CodegenError(f"the string {e.value!r} is no value; only annotations and messages may be strings")
+    raise CodegenError(f"the string {e.value!r} is not a value; only annotations and messages may be strings")
 
 
 def _variable(b: Function, var: Var) -> Value:

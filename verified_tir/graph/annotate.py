@@ -26,15 +26,15 @@ _PLAIN = {
 }  # fmt: skip
 
 Pad: TypeAlias = Literal["large", "always", "never"]
-"""Which dimensions are padded that are no multiple of their tile: those that are larger than it (smaller ones may be
+"""Which dimensions are padded that are not multiples of their tile: those that are larger than it (smaller ones may be
 left as they are, or padded, as it is cheaper), all, or none (they are not tiled)."""
 
 
 def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> IndexMap:
     """The map from the layout called ``plain`` (``NCHW``) to that called ``text`` (``NCHW16c``).
 
-    :param shape: extents of the plain layout: a dimension that is no multiple of its tile is not tiled.
-    :raises GraphError: if the name is no arrangement of the plain one's letters.
+    :param shape: extents of the plain layout: a dimension that is not a multiple of its tile is not tiled.
+    :raises GraphError: if the name is not an arrangement of the plain one's letters.
     """
     parts, tiles = _read(text, plain)
     if shape is not None:
@@ -43,8 +43,10 @@ def layout_named(text: str, plain: str, shape: Sequence[int] | None = None) -> I
 
 
 def padded_layout(text: str, plain: str, shape: Sequence[Dim], pad: Pad, value: float | None = None) -> list[Layout]:
-    """The layouts of that name that a tensor of this shape may have: dimensions that are no multiple of their tile are
-    padded, or not tiled.  Tensors of which an extent is open are not padded.
+    """The layouts of that name that a tensor of this shape may have.
+
+    Dimensions that are not multiples of their tile are padded, or not tiled.  Tensors of which an extent is open are
+    not padded.
 
     :raises GraphError: if an extent that is open would be tiled.
     :param value: what the padding holds; ``None`` for anything.
@@ -69,13 +71,13 @@ def _read(text: str, plain: str) -> tuple[list[tuple[str, str, str]], dict[str, 
     """The parts of a name, and the tiles by letter."""
     parts = re.findall(r"([A-Z])|(\d+)([a-z])", text)
     if "".join(a or n + b for a, n, b in parts) != text:
-        raise GraphError(f"{text!r} is no layout; write letters and tiles, as in NCHW16c")
+        raise GraphError(f"{text!r} is not a layout; write letters and tiles, as in NCHW16c")
     outer = [a for a, _, _ in parts if a]
     tiles = {b.upper(): int(n) for _, n, b in parts if b}
     if sorted(outer) != sorted(plain) or not {*tiles} <= {*plain} or len(tiles) != len([b for *_, b in parts if b]):
-        raise GraphError(f"{text} is no arrangement of {plain} with tiles")
+        raise GraphError(f"{text} is not an arrangement of {plain} with tiles")
     if 0 in tiles.values():
-        raise GraphError(f"{text!r} is no layout: a tile has an element at least")
+        raise GraphError(f"{text!r} is not a layout: a tile has at least one element")
     return parts, tiles
 
 
@@ -101,7 +103,7 @@ def _map(parts: tuple[tuple[str, str, str], ...], tile_of: tuple[tuple[str, int]
 class Annotations:
     """Layouts by operator: ``{"conv2d": "NCHW16c"}``, or with the weights' after a colon, ``NCHW16c:OIHW16i16o``.
 
-    :param pad: what becomes of dimensions that are no multiple of their tile.
+    :param pad: what becomes of dimensions that are not multiples of their tile.
     :param pad_value: what padding holds, of operands and results alike; ``None`` for anything.
     """
 

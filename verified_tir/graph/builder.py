@@ -119,7 +119,7 @@ class GraphBuilder:
     def fold(self, mark: int, values: Sequence[Value]) -> list[Array]:
         """Compute the nodes since then, which depend on constants only; these values are constants from now on.
 
-        :raises GraphError: if such a node is no legal program.
+        :raises GraphError: if such a node is not a legal program.
         """
         from verified_tir.graph.constants import elements
 

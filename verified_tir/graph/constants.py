@@ -23,7 +23,7 @@ def constants_folded(graph: Graph) -> Graph:
     """The graph with the results of nodes whose operands are all constants as constants of the same names, and without
     constants that nothing uses.
 
-    :raises GraphError: if such a node is no legal program, or cannot be compiled.
+    :raises GraphError: if such a node is not a legal program, or cannot be compiled.
     """
     known = set(graph.constants)
     nodes: list[Node] = []

@@ -118,9 +118,9 @@ def _whole_box(t: TensorType, layout: Layout) -> tuple[int, ...]:
         room = numbers(shape_in(layout, t.shape), "a box")
         box = numbers(shape_in(_inverse(_several(t), layout), room), "a box")
     except GraphError as problem:
-        raise GraphError(f"the way back from {layout} is no layout of the whole box: {problem}") from None
+        raise GraphError(f"the way back from {layout} is not a layout of the whole box: {problem}") from None
     if prod(box) != prod(room) or any(n < e for n, e in zip(box, t.shape, strict=True)):
-        raise GraphError(f"the room of the layout {layout} of {t} is no whole box of elements and padding")
+        raise GraphError(f"elements and padding of the layout {layout} of {t} do not fill a whole box")
     return box
 
 
@@ -280,7 +280,7 @@ def _restate(s: Schedule, target: PrimFunc) -> None:
     stores = [n for n in walk(target.body) if isinstance(n, Store)]
     mine = s.func.buffers
     if len(stores) != 1 or stores[0].buffer is not target.buffers[-1] or len(mine) != len(target.buffers):
-        raise GraphError(f"{target.name} is no program of a single store")
+        raise GraphError(f"{target.name} is not a program of a single store")
     store = stores[0]
     buffers: dict[Buffer, Buffer] = dict(zip(target.buffers, mine, strict=True))
 

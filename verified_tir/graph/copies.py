@@ -35,7 +35,7 @@ Ranges = Mapping[Var, tuple[int, int]]
 
 
 class NoCopy(GraphError):
-    """A program that is no rewrite of a layout; the message says why."""
+    """A program that is not a rewrite of a layout; the message says why."""
 
 
 @final
@@ -125,7 +125,7 @@ class _Reader:
             case For(var=v, min=low, extent=extent, body=inner):
                 low, extent = (simplify(substitute(e, env), _exprs(loops)) for e in (low, extent))
                 if not (isinstance(low, IntImm) and isinstance(extent, IntImm)):
-                    raise NoCopy(f"the range of the loop over {v.name} is no pair of numbers")
+                    raise NoCopy(f"the bounds of the loop over {v.name} are not numbers")
                 yield from self.read(inner, env, {**loops, v: (low.value, max(extent.value, 0))}, given)
             case If(condition=c, then_body=yes, else_body=no):
                 c = substitute(c, env)
@@ -160,7 +160,7 @@ class _Reader:
             case _:
                 other = next((n.buffer.name for n in walk(value) if isinstance(n, Load)), None)
                 what = "what is computed" if other is None else f"what is computed from {other}"
-                raise NoCopy(f"{self.target.name} gets {script(value)}: {what} is no copy")
+                raise NoCopy(f"{self.target.name} gets {script(value)}: {what} is not a copy")
 
     def plain(self, exprs: Sequence[Expr]) -> None:
         for e in exprs:
@@ -259,7 +259,7 @@ def _paddings(pieces: Sequence[Piece]) -> Expr | None:
 def _exact(sets: Sets, relation: Any, pieces: Sequence[Piece], source: Buffer, *, backward: bool) -> IndexMap:
     """The map that the relation is: as the program writes it, unless it is not that one or isl writes it much shorter.
 
-    :raises NoCopy: if it is no map that could be written.
+    :raises NoCopy: if it is not a map that could be written.
     """
     found: list[IndexMap] = []
     with contextlib.suppress(NoCopy, isl_search.Inexpressible):

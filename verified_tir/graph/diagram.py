@@ -182,7 +182,7 @@ def _box(at: Layering, item: object, look: _Look, graph: Graph) -> list[str]:
         case (_, _, Value() as v):
             text, kind, radius, title = v.name, "value", 12, f"result {v!r}"
         case _:
-            raise TypeError(f"{item!r} is no part of a graph")
+            raise TypeError(f"{item!r} is not a part of a graph")
     left, top = x - NODE_WIDTH / 2, y - NODE_HEIGHT / 2
     return [
         f"<g><title>{escape(title)}</title>"

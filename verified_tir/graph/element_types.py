@@ -65,7 +65,7 @@ def array_dtype(dtype: str) -> np.dtype[Any]:
         return small
     parsed = DType.parse(dtype)
     if parsed.lanes != 1 or not (parsed.is_float or parsed.is_int or parsed.is_bool):
-        raise IRError(f"{dtype} is no type of elements")
+        raise IRError(f"{dtype} is not an element type")
     return numpy_dtype(parsed)
 
 

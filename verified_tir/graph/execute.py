@@ -117,7 +117,7 @@ def build(
 
     :param schedules: whether programs get vectors and register tiles (``graph.schedules``), each step proved; without
         them they run as they are written.
-    :raises GraphError: if a node is no legal program, or cannot be compiled (the message names it), or if the graph
+    :raises GraphError: if a node is not a legal program, or cannot be compiled (the message names it), or if the graph
         takes more memory than there is.
     """
     if not graph.symbols:
@@ -176,7 +176,7 @@ def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules:
             made = Scheduled(Schedule(func), (*made.refused, str(problem)))
             function = build_function(made.schedule, threads=threads)
     except ScheduleError as problem:
-        raise GraphError(f"{node} is no legal program: {problem}") from problem
+        raise GraphError(f"{node} is not a legal program: {problem}") from problem
     except CodegenError as problem:
         raise GraphError(f"{node} cannot be compiled: {problem}") from problem
     after = function.theorem.after.buffers

@@ -147,9 +147,9 @@ class _Folding:
             try:
                 proof, believed = _prove(chain, _target(x.type) if into is None else program_of(into), self.believe)
             except ScheduleError as refused:
-                what = "nothing" if into is None else into.op
-                problem = f"{what} is no substitute for {' after '.join(n.op for n in reversed(chain))}: "
-                problem += why_not(refused)
+                names = " after ".join(n.op for n in reversed(chain))
+                failed = f"{names} cannot be removed" if into is None else f"{into.op} cannot replace {names}"
+                problem = f"{failed}: {why_not(refused)}"
                 continue
             except GraphError as mistake:
                 problem = str(mistake)

@@ -122,7 +122,7 @@ class Sets:
             whose = one.intersect_range(self._set(f"{{ [{', '.join(map(str, values[:rank]))}] }}"))
             place = point_text(a, whose.domain())
             told = f"{place} is copied to {first} and {second}" if a is s else f"{place} gets {first} and {second}"
-            raise NoCopy(f"{told}: that is no bijection")
+            raise NoCopy(f"{told}: that is not a bijection")
 
 
 def point_text(buffer: Buffer, points: Any) -> str:

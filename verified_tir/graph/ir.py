@@ -77,7 +77,7 @@ class TensorType:
 
     @property
     def is_open(self) -> bool:
-        """Whether an extent is no number."""
+        """Whether an extent is not a number."""
         return any(not isinstance(e, int) for e in self.dims)
 
     def at(self, sizes: Mapping[Var, int]) -> TensorType:

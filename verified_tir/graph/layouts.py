@@ -100,7 +100,7 @@ def shape_in(layout: Layout, shape: Sequence[Dim]) -> tuple[Dim, ...]:
     try:
         found = tuple(map(normal_size, index_map.padded_shape(shape)))
     except IndexMapError as problem:
-        raise GraphError(f"{index_map} is no layout of {shape_text(shape)}: {problem}") from None
+        raise GraphError(f"{index_map} is not a layout of {shape_text(shape)}: {problem}") from None
     if symbols_of(shape) and (given is not None or not same(product(found), product(shape))):
         raise GraphError(f"an extent of {shape_text(shape)} is open, and no layout pads it; {remedy(shape)}")
     if given is None:

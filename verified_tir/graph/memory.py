@@ -35,7 +35,7 @@ LINE = 64
 @final
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The piece of memory of each value that is computed and is no result, and the sizes of the pieces in bytes."""
+    """The piece of memory of each value that is computed and is not a result, and the sizes of the pieces in bytes."""
 
     piece: dict[Value, int]
     sizes: tuple[int, ...]

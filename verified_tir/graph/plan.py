@@ -57,7 +57,7 @@ class Plan:
     roles: list[tuple[Value, Value, str]] = field(default_factory=list)
     """All of that: where a rewrite went, a value of the planned graph is several values before, in several layouts."""
     implements: dict[Node, Node] = field(default_factory=dict)
-    """Of each node of the planned graph that is no rewrite, the node before."""
+    """Of each node of the planned graph that is not a rewrite, the node before."""
     relaid: dict[Node, Relaid] = field(default_factory=dict)
     """Of each call of a program that was moved, the proof."""
     layouts: dict[str, Layout] = field(default_factory=dict)

@@ -40,7 +40,7 @@ def buffer_like(name: str, t: TensorType) -> Buffer:
 def type_of_buffer(b: Buffer) -> TensorType:
     """The type of the tensor that a buffer holds.
 
-    :raises GraphError: if its shape is no sizes of a graph, or its elements do not lie one after the other.
+    :raises GraphError: if its shape is not one of a graph, or its elements do not lie one after the other.
     """
     if b.strides or not (isinstance(b.elem_offset, IntImm) and b.elem_offset.value == 0):
         raise GraphError(f"{b.name} declares strides or an offset; the arrays of a graph have none")
@@ -91,7 +91,7 @@ def program_of_graph(graph: Graph) -> PrimFunc:
     computed = {v for n in graph.nodes for v in n.outputs}
     wrong = next((v for v in graph.outputs if v not in computed or graph.outputs.count(v) > 1), None)
     if wrong is not None:
-        raise GraphError(f"the result {wrong.name} of {graph.name} is no array of its own")
+        raise GraphError(f"the result {wrong.name} of {graph.name} is not an array of its own")
     body = seq(*(node_body(n, [buffers[v] for v in (*n.inputs, *n.outputs)]) for n in graph.nodes))
     for n in reversed(graph.nodes):
         for v in reversed(n.outputs):

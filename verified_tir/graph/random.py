@@ -13,7 +13,7 @@ def random_weights(rng: np.random.Generator, array: Array) -> Array:
     """An array of the same shape and type.
 
     Those of two dimensions or more are normal around 0, scaled so that activations keep their size (He et al., 2015);
-    vectors, among them variances, are between 0.5 and 1.5.  Numbers alone, and what are no floats, stay as they are.
+    vectors, among them variances, are between 0.5 and 1.5.  Numbers alone, and what are not floats, stay as they are.
     """
     if array.dtype.kind != "f" or array.size <= 1:
         return array

@@ -52,7 +52,7 @@ def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: b
     """The program with its buffers in the given layouts.
 
     :param padded_sums: loops that sum run over the padding of operands, too, in whole tiles, where that is proved to
-        leave each sum as it is: both factors are zero there, and the sum so far is no -0.0.
+        leave each sum as it is: both factors are zero there, and the sum so far is not -0.0.
     :raises ScheduleError: if a parameter cannot be moved, or the padding of a result does not hold its value; a local
         buffer, or loops that do not follow, are left as they are and reported.
     """

@@ -132,7 +132,7 @@ def _lanes(nest: Nest) -> tuple[For, int] | None:
 
 
 def _gathers(nest: Nest, var: Var) -> list[Load]:
-    """Loads that are no vectors along a variable."""
+    """Loads that are not vectors along a variable."""
     return [x for x in nest.loads if not uniform(x.indices, var) and not contiguous(x.indices, var)]
 
 

@@ -54,7 +54,7 @@ def symbol(name: str) -> Var:
 def normal(size: Dim) -> Dim:
     """The size in normal form.
 
-    :raises GraphError: if it has other operators than sizes have, or numbers that are no int32.
+    :raises GraphError: if it has other operators than sizes have, or numbers that are not int32.
     """
     if not isinstance(size, Expr):
         return int(size)
@@ -263,7 +263,7 @@ def value(size: Dim, symbols: Mapping[Var, int]) -> int:
             if y == 0 and op.startswith("floor"):
                 raise GraphError(f"{dim_text(size)} divides by 0")
             return _VALUES[op](x, y)
-    raise GraphError(f"{dim_text(size)} is no size")
+    raise GraphError(f"{dim_text(size)} is not a size")
 
 
 _VALUES: dict[str, Callable[[int, int], int]] = {
@@ -310,7 +310,7 @@ def widened(size: Expr) -> Expr:
             return Cast(INT64, size)
         case Binary(op=op, a=a, b=b):
             return binary(op, widened(a), widened(b))
-    raise GraphError(f"{dim_text(size)} is no size")
+    raise GraphError(f"{dim_text(size)} is not a size")
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------

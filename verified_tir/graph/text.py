@@ -157,7 +157,7 @@ def parse_graph(text: str, constants: Mapping[str, Array] | None = None, filenam
     except SyntaxError as problem:
         raise GraphError(f"{filename}:{problem.lineno or 1}:{problem.offset or 1}: {problem.msg}") from None
     except (ValueError, RecursionError, MemoryError) as problem:  # null characters; brackets without end
-        raise GraphError(f"{filename}: this is no text of a graph: {problem or type(problem).__name__}") from None
+        raise GraphError(f"{filename}: this is not the text of a graph: {problem or type(problem).__name__}") from None
     parts: list[str] = []
     graphs: list[ast.FunctionDef] = []
     for item in tree.body:
@@ -232,7 +232,7 @@ class _Reader:
         targets = target.elts if isinstance(target, ast.Tuple) else [target]
         names = [t.id for t in targets if isinstance(t, ast.Name)]
         if not names or len(names) != len(targets):
-            raise self.error(target, f"{ast.unparse(target)} is no name, nor several")
+            raise self.error(target, f"{ast.unparse(target)} is neither a name nor a tuple of names")
         for k, n in enumerate(names):
             if n in names[:k]:
                 raise self.error(target, f"{n} is bound twice")
@@ -240,7 +240,7 @@ class _Reader:
                 raise self.error(target, f"{n} is bound already")
         op = ast.unparse(call.func)
         if not op.startswith("R."):
-            raise self.error(call, f"{op} is no operator; they are called R.…")
+            raise self.error(call, f"{op} is not an operator; they are called R.…")
         try:
             made = self.made(g, op[2:], call, names)
         except _Placed:
@@ -277,7 +277,7 @@ class _Reader:
             case "call_tir", [ast.Name(id=name), ast.Tuple(elts=inputs)]:
                 out = next((k.value for k in call.keywords if k.arg == "out_sinfo"), None)
                 if name not in self.functions or out is None:
-                    raise self.error(call, f"call_tir takes a PrimFunc of this text and out_sinfo; {name} is none")
+                    raise self.error(call, f"call_tir takes a PrimFunc of this text and out_sinfo; {name} is not one")
                 types = [self.type(t) for t in (out.elts if isinstance(out, ast.List) else [out])]
                 values = [self.value(i) for i in inputs]
                 return self.named(g, "call_tir", values, types, {}, self.functions[name], names)
@@ -304,7 +304,7 @@ class _Reader:
 
     def value(self, node: ast.expr) -> Value:
         if not isinstance(node, ast.Name) or node.id not in self.values:
-            raise self.error(node, f"{ast.unparse(node)} is no value that was bound before")
+            raise self.error(node, f"{ast.unparse(node)} is not a value that was bound before")
         return self.values[node.id]
 
     def type(self, node: ast.expr) -> TensorType:
@@ -318,7 +318,7 @@ class _Reader:
                         return TensorType(tuple(extents), dtype)
                     except GraphError as problem:
                         raise self.error(node, str(problem)) from None
-        raise self.error(node, f'{ast.unparse(node)} is no type; write R.Tensor((2, 3), "float32")')
+        raise self.error(node, f'{ast.unparse(node)} is not a type; write R.Tensor((2, 3), "float32")')
 
     def attribute(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Lambda):
@@ -343,7 +343,7 @@ class _Reader:
         try:
             return ast.literal_eval(node)
         except (ValueError, TypeError):
-            raise self.error(node, f"{ast.unparse(node)} is no constant") from None
+            raise self.error(node, f"{ast.unparse(node)} is not a constant") from None
 
     def size(self, node: ast.expr) -> Dim:
         """A size: numbers and symbols, their sums, products and quotients, the lesser or greater of two."""
@@ -352,7 +352,7 @@ class _Reader:
                 return number
             case ast.Name(id=name):
                 if self.sizes is not None and name not in self.sizes:
-                    raise self.error(node, f"{name} is no constant, nor the extent of an input")
+                    raise self.error(node, f"{name} is neither a constant nor the extent of an input")
                 try:
                     return symbol(name)
                 except GraphError as problem:
@@ -361,7 +361,7 @@ class _Reader:
                 return self.combined(node, _SIZES[type(op)], left, right)
             case ast.Call(func=ast.Name(id="min" | "max" as which), args=[left, right], keywords=[]):
                 return self.combined(node, which, left, right)
-        raise self.error(node, f"{ast.unparse(node)} is no size; write numbers and names, with + - * // % min max")
+        raise self.error(node, f"{ast.unparse(node)} is not a size; write numbers and names, with + - * // % min max")
 
     def combined(self, node: ast.expr, op: Any, left: ast.expr, right: ast.expr) -> Dim:
         try:

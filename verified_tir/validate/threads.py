@@ -373,5 +373,5 @@ def expanded(block: Block) -> Stmt:
 
 def _fixed(extent: Expr, what: str) -> int:
     if not isinstance(extent, IntImm):
-        raise Refused(f"{what} is no constant, and a barrier is inside")
+        raise Refused(f"{what} is not a constant, and a barrier is inside")
     return extent.value

@@ -107,7 +107,7 @@ class Converter:
     def array(self, k: int, what: str) -> Array | None:
         """The k-th operand as a constant; ``None`` if it is left out.
 
-        :raises GraphError: if it is no constant.
+        :raises GraphError: if it is not a constant.
         """
         if not self.has(k):
             return None
@@ -145,7 +145,7 @@ class Converter:
     def flat(self, k: int, what: str, number: bool = False) -> Array | None:
         """The k-th operand as a constant of one dimension, or a number; ``None`` if it is left out.
 
-        :raises GraphError: if it is no constant, or has other elements.
+        :raises GraphError: if it is not a constant, or has other elements.
         """
         array = self.array(k, what)
         if array is not None:
@@ -159,7 +159,7 @@ class Converter:
     def number(self, k: int, what: str) -> Any:
         """The k-th operand as a constant of one element; ``None`` if it is left out.
 
-        :raises GraphError: if it is no constant, or has other elements.
+        :raises GraphError: if it is not a constant, or has other elements.
         """
         array = self.array(k, what)
         if array is None:

@@ -59,7 +59,7 @@ def _objects(elements: Sequence[Any], shape: tuple[int, ...]) -> Array:
 
 
 class _Unknown(Exception):
-    """The result is no size, or which one it is depends on the symbols."""
+    """The result is not a size, or which one it is depends on the symbols."""
 
 
 Attributes: TypeAlias = "Mapping[str, Any]"

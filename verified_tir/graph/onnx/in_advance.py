@@ -53,7 +53,7 @@ def computed(
 def _tensor(name: str, array: Any, dtype: str, shape: Shape) -> Array:
     """A result, which is what the schema says."""
     if not isinstance(array, (np.ndarray, np.generic)):
-        raise GraphError(f"its result {name} is no tensor, but a {type(array).__name__}")
+        raise GraphError(f"its result {name} is not a tensor, but a {type(array).__name__}")
     found = np.asarray(array)
     if dtype and str(found.dtype) != dtype:
         raise GraphError(f"computed in advance, its result {name} is {found.dtype}, and not {dtype}")

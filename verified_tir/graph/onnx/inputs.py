@@ -20,12 +20,12 @@ def input_shapes(graph: Any, sizes: Sizes, constants: Collection[str]) -> Iterat
     is called after its input and its place: ``x_0``.
 
     :param constants: names of inputs that are none, since they have a value.
-    :raises GraphError: for an input that is no tensor, or a size that does not fit.
+    :raises GraphError: for an input that is not a tensor, or a size that does not fit.
     """
     inputs = [i for i in graph.input if i.name not in constants]
     for i in inputs:
         if not i.type.HasField("tensor_type"):
-            raise GraphError(f"the input {i.name} is no tensor")
+            raise GraphError(f"the input {i.name} is not a tensor")
     named = _named(inputs)
     given = _given(inputs, sizes, named)
     for i in inputs:

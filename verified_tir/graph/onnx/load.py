@@ -30,7 +30,7 @@ from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature,
 from verified_tir.graph.sizes import Dim, numbers, product, symbols_of
 
 MOST_COUNTED = 64
-"""Operands with more elements are no shapes."""
+"""Operands with more elements are not shapes."""
 
 MOST_NODES = 50_000
 """Of models that are larger when functions and loops are unrolled, some are endless."""
@@ -55,7 +55,7 @@ def load_onnx(path: Path | str, sizes: Sizes | None = None) -> Graph:
     """The graph of the model in a file.
 
     :param sizes: numbers for symbolic dimensions, or whole shapes of inputs, by name.
-    :raises GraphError: if the file is no model, or a node has no counterpart; the message names it.
+    :raises GraphError: if the file is not a model, or a node has no counterpart; the message names it.
     """
     return from_onnx(read_onnx(path), sizes, Path(path).stem)
 
@@ -73,7 +73,7 @@ def read_onnx(path: Path | str) -> Any:
         raise GraphError(f"there is no file {path}") from None
     except Exception as problem:  # the protocol's own errors, of many kinds
         said = shown(" ".join(str(problem).split()), 400)
-        raise GraphError(f"{path} is no ONNX model: {said or type(problem).__name__}") from None
+        raise GraphError(f"{path} is not an ONNX model: {said or type(problem).__name__}") from None
     return model
 
 
@@ -136,7 +136,7 @@ class Reader:
         """A result of the model, which is of the type that it says."""
         v, t = self.value(o.name, None), o.type
         if t.WhichOneof("value") not in (None, "tensor_type"):
-            raise GraphError(f"the result {o.name} is no tensor")
+            raise GraphError(f"the result {o.name} is not a tensor")
         if t.HasField("tensor_type"):
             dtype = self.dtype(t.tensor_type.elem_type, f"the result {o.name}")
             if dtype != v.dtype:
@@ -162,7 +162,7 @@ class Reader:
             try:
                 return found.decode()
             except UnicodeDecodeError:
-                raise GraphError(f"the attribute {a.name} is no text") from None
+                raise GraphError(f"the attribute {a.name} is not valid UTF-8") from None
         if isinstance(found, self.onnx.TensorProto):
             return self.tensor(found)
         return found

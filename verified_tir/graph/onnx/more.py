@@ -151,7 +151,7 @@ def cast(c: Converter, v: Value, dtype: str, saturate: bool = True) -> Value:
 def product(c: Converter, a: Value, b: Value) -> Value:
     """The product of two matrices, or several; a vector on the left is a row, one on the right a column."""
     if not a.rank or not b.rank:
-        raise c.fail("numbers are no matrices")
+        raise c.fail("scalars are not matrices")
     left = c.op("expand_dims", a, axis=(0,)) if a.rank == 1 else a
     right = c.op("expand_dims", b, axis=(1,)) if b.rank == 1 else b
     made: Value = c.op("matmul", left, right)

@@ -65,7 +65,7 @@ def signature(node: Any, opset: int) -> Any:
         where = f"the domain {node.domain}" if node.domain else f"opset {opset}"
         raise GraphError(f"there is no operator {node.op_type} in {where}") from None
     if schema.deprecated:
-        raise GraphError(f"{node.op_type} is no operator of opset {opset} any more")
+        raise GraphError(f"{node.op_type} is no longer an operator of opset {opset}")
     if opset < OLDEST and defs.get_schema(node.op_type, OLDEST, node.domain).since_version != schema.since_version:
         raise GraphError(f"{node.op_type} means something else in opset {opset} than from opset {OLDEST} on")
     for problem in _signature(node, schema):
@@ -149,7 +149,7 @@ def _signature(node: Any, schema: Any) -> Iterator[str]:
             yield f"there is no attribute {a.name} in opset {schema.since_version}; it has {known}"
         elif int(a.type) != int(schema.attributes[a.name].type.value):
             wanted = str(schema.attributes[a.name].type).rpartition(".")[2]
-            yield f"the attribute {a.name} is no {wanted}"
+            yield f"the attribute {a.name} is not of type {wanted}"
         elif a.name in FLAGS and a.i not in (0, 1):
             yield f"the attribute {a.name} is 0 or 1, not {a.i}"
     for name, wanted in schema.attributes.items():

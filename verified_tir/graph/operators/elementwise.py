@@ -254,7 +254,7 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
 
 @operator("nn.celu")
 def celu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
-    """max(0, x) + min(0, alpha · (exp(x / alpha) - 1)), which is no elu where alpha is negative."""
+    """max(0, x) + min(0, alpha · (exp(x / alpha) - 1)), which is not an elu where alpha is negative."""
 
     def element(e: Expr) -> Expr:
         zero, scale = const(0, e.dtype), const(alpha, e.dtype)

@@ -90,7 +90,7 @@ def reshaped(x: Tensor, new: Sequence[Dim]) -> Tensor:
 def _groups(old: list[Dim], new: list[Dim]) -> list[tuple[list[int], list[int]]]:
     """Dimensions that become others, as few as possible together: a symbol in no product needs no division.
 
-    Numbers are taken together: a quotient by a number is no difficulty.
+    Numbers are taken together: a quotient by a number is not a difficulty.
     """
     if not symbols_of(old):
         return [([*range(len(old))], [*range(len(new))])]
@@ -186,7 +186,7 @@ def permute_dims(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
     size = dims(x)
     order = list(reversed(range(len(size)))) if axes is None else [axis_of(a, len(size)) for a in axes]
     if sorted(order) != list(range(len(size))):
-        raise GraphError(f"{list(axes or ())} is no order of {len(size)} dimensions")
+        raise GraphError(f"{list(axes or ())} is not a permutation of {len(size)} dimensions")
     result: Tensor = te.compute(
         [size[a] for a in order], lambda *i: x[tuple(i[order.index(k)] for k in range(len(size)))], name="transpose"
     )

@@ -196,7 +196,7 @@ def _insertelement(r: Reader) -> Instruction:
 def _shufflevector(r: Reader) -> Instruction:
     a, b, mask = _list(r, 3)
     if not isinstance(mask, Constant) or not isinstance(a.type, VectorType):
-        raise r.refused("a shuffle whose mask is no constant")
+        raise r.refused("a shuffle whose mask is not a constant")
     numbers = tuple([-1 if isinstance(atom, str) else atom for atom in mask.atoms])
     return replace(_plain(VectorType(len(numbers), a.type.element), a, b), numbers=numbers)
 

@@ -129,7 +129,7 @@ def _global(r: Reader) -> Global:
     while r.here in _LINKAGE:
         r.take()
     if r.take() != "constant":
-        raise r.refused("a global that is no constant")
+        raise r.refused("a global that is not a constant")
     kind = read_type(r)
     constant = read_constant(r, kind)
     align = 1
