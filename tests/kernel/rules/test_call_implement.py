@@ -7,9 +7,10 @@ from tests.kernel.rules.test_call import AB, DOUBLE
 from verified_tir.derivation.assumptions import axiom_of
 from verified_tir.ir.dtype import HANDLE, INT32
 from verified_tir.ir.expr import Call, Expr, LetExpr, Select, StringImm, Var
+from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
-from verified_tir.ir.stmt import Evaluate, LetStmt
+from verified_tir.ir.stmt import DeclBuffer, Evaluate, LetStmt
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.calls import Arguments
@@ -60,6 +61,21 @@ def test_an_opaque_implementation_is_an_axiom() -> None:
     refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is not a whole block")
     plain = parse_func(DOUBLE.replace("def double", "def other"))
     refused(f, implement(f, plain, "v", "B"), "other makes no opaque call: that it does what double does can be proved")
+
+
+def test_a_function_that_is_not_a_program_describes_and_implements_nothing() -> None:
+    """It mentions a view that is the caller's: whether its elements are among the arguments, nobody asked."""
+    text = "v = T.decl_buffer((4,), 'float32', data=A.data)\nfor i in range(4):\n    B[i] = v[i] * T.float32(2)"
+    f = program(text, AB)
+    described, opaque = parse_func(DOUBLE), parse_func(RAW)
+    declared = f.body
+    assert isinstance(declared, DeclBuffer)
+    borrowed = described.with_body(substitute_buffers(described.body, {described.buffers[0]: declared.buffer}))
+    given = Arguments((buffer(f, "v"), buffer(f, "B")))
+    refused(f, Implement((0,), borrowed, opaque, given, ()), "double is not a program: buffer v is not declared here")
+    call = Evaluate(Call(INT32, "call_extern", (StringImm("g"), Call(HANDLE, "address_of", (declared.buffer[0],)))))
+    wrong = opaque.with_body(call)
+    refused(f, Implement((0,), described, wrong, given, ()), "fast is not a program: buffer v is not declared here")
 
 
 def test_a_pointer_may_have_another_name() -> None:
