@@ -155,7 +155,7 @@ def _fits(
         reach = context.accessible(a, x)
         yield Question("call", f"every element of {passed}, may be accessed", context, (inside,), reach, path)
     for (p, a, one), (q, b, other) in combinations_with_replacement(pairs, 2):
-        if a.data is b.data and (one or other) and (p is not q or a.strides):
+        if a.data is b.data and (one or other):
             (x, inside), (y, also) = _any_element(context, a), _any_element(context, b)
             apart = f.ne(flat_address(a, x, encoder), flat_address(b, y, encoder))
             claim = f"{a.name} and {b.name}, for {p.name} and {q.name} of {func.name}, do not overlap"
@@ -211,7 +211,7 @@ def _same_layout(
     first, other = mine.value(a.elem_offset), theirs.value(p.elem_offset)
     if not isinstance(p.elem_offset, ir.IntImm):
         yield "it starts where the parameter does", f.eq(first, other)
-    if p.strides or (a.strides and opaque):
+    if p.strides or opaque:
         x, inside = _any_element(context, a)
         apart = f.eq(f.sub(flat_address(a, x, mine), first), f.sub(flat_address(p, x, theirs), other))
         yield "its strides are the parameter's", f.implies(inside, apart)
