@@ -94,10 +94,10 @@ def test_what_is_only_read_may_have_one_element_for_all() -> None:
     assert "B[k]" in body_of(accepted(f, call((0,), halves(), f, "v", "B")))
 
 
-def test_shapes_of_symbols_are_not_looked_at_element_by_element() -> None:
+def test_no_two_indices_of_a_row_major_buffer_address_one_element() -> None:
     text = "@T.prim_func\ndef cube(x: T.handle, n: T.int32, m: T.int32):\n"
-    body = "    X = T.match_buffer(x, (n, m, n), 'float32')\n"
-    body += "    for i in range(n):\n        X[i, 0, i] = T.float32(1)"
+    body = "    X = T.match_buffer(x, (n, m + 1, n // 2, m, 3), 'float32')\n"
+    body += "    for i in range(n // 2):\n        X[i, 0, i, 0, 1] = T.float32(1)"
     proved = lemma(parse_func(text + body), of_kind((), "unrolled"))
     f = parse_func((text + body).replace("def cube", "def f"))
     accepted(f, call((), proved, f, "X", n=variable(f, "n"), m=variable(f, "m")))

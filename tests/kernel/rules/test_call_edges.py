@@ -192,13 +192,6 @@ def test_elements_that_agree_in_one_index_only_are_two(strides: tuple[int, int],
         refused(f, rule, "no two indices of v, passed for X of fill, address the same element (Refuted)")
 
 
-def test_of_plain_buffers_it_is_not_asked_whether_two_indices_mean_one_element() -> None:
-    """With symbolic extents that would be hard to prove."""
-    f = program("for i in range(2):\n    A[i, i] = T.float32(0)", 'A: T.Buffer((2, 2), "float32")')
-    (step,) = steps(f, call((), lemma(parse_func(FILL), of_kind((), "unrolled")), f, "A")).derivation
-    assert not [d for d in step.obligations if "address the same element" in d.obligation.claim]
-
-
 def test_strides_matter_where_there_are_elements() -> None:
     """One row has no distance to a second one; two rows have."""
     for rows, fine in ((1, True), (2, False)):
@@ -263,8 +256,7 @@ def test_an_implementation_takes_what_it_is_given() -> None:
     scalar = parse_func(RAW.replace("):", ", n: T.int32):").replace("X.data", "X.data, n"))
     refused(f, Implement((), described, scalar, given, ()), "fast takes one value for each of its scalars")
     (n,) = scalars_of(scalar)
-    (step,) = steps(f, Implement((), described, scalar, given, ((n, const(4)),))).derivation
-    assert not [d for d in step.obligations if "strides" in d.obligation.claim]
+    accepted(f, Implement((), described, scalar, given, ((n, const(4)),)))
 
 
 def test_a_function_sees_no_view_that_it_does_not_declare() -> None:
