@@ -142,7 +142,7 @@ def test_races_of_the_same_program(capsys: pytest.CaptureFixture[str]) -> None:
     loop = "@T.prim_func(s_tir=True)\ndef f(A: T.Buffer(({0},), 'int32'), B: T.Buffer(({0},), 'int32')):\n"
     loop += "    for i in {1}({2}):\n        B[i + 1] = A[i] + {3}[i]\n"
     for extent, source, code, begins, ends in (
-        (100_000, "B", 1, "f: equal: the same program", "lost: after: race at B between iterations of i\n"),
+        (100_000, "B", 1, "f: equal: the same program", "new: after: race at B between iterations of i\n"),
         (100_000, "A", 0, "f: equal: the same program", "annotations and kinds of loops\n"),
         (30_000_000, "A", 3, "f: races unknown: the same program", "the most is 16777216\n"),
         (30_000_000, "B", 3, "f: races unknown: the same program", "the most is 16777216\n"),

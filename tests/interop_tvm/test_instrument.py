@@ -390,7 +390,7 @@ def test_the_table_and_the_json() -> None:
     assert not any(" unchanged " in line for line in lines[:-1])
     assert len(instrument.table(every=True, width=200).splitlines()) == len(instrument.reports) + 2
     data = json.loads(instrument.to_json())
-    assert data["schema"] == 1
+    assert data["schema"] == 2
     (step,) = [s for s in data["steps"] if s["status"] == "different"]
     assert step["witness"]["before"] == "nan" and step["witness"]["after"] == 0.0
     assert isinstance(validate(parse_func(step["before"]), parse_func(step["after"])).verdict, Different)

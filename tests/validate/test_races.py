@@ -168,13 +168,13 @@ def test_a_race_that_before_has_not_is_new():
 
     parallel, serial = "for i in T.parallel(8): B[0] = A[i]", "for i in range(8): B[0] = A[i]"
     lost = judged(serial, parallel)
-    assert isinstance(lost.verdict, Equal) and lost.lost == ("after: race at B between iterations of i",)
+    assert isinstance(lost.verdict, Equal) and lost.new_races == ("after: race at B between iterations of i",)
     for pair in ((parallel, parallel), (parallel, serial), (serial, serial)):
-        assert judged(*pair).lost == ()
+        assert judged(*pair).new_races == ()
     threads = 'for i in T.thread_binding(8, thread="threadIdx.x"): B[0] = A[i]'
-    assert judged(parallel, threads).lost == ("after: race between threads at B between iterations of i",)
+    assert judged(parallel, threads).new_races == ("after: race between threads at B between iterations of i",)
     elsewhere = judged(parallel.replace("B[0]", "C[0]").replace("A[i]", "1"), parallel)
-    assert elsewhere.lost == ("after: race at B between iterations of i",)
+    assert elsewhere.new_races == ("after: race at B between iterations of i",)
 
 
 def test_the_exit_code_of_a_new_race(tmp_path, capsys):
@@ -184,6 +184,6 @@ def test_the_exit_code_of_a_new_race(tmp_path, capsys):
         path.write_text(f"@T.prim_func\ndef f({PARAMS}):\n    for i in {kind}(8):\n        B[0] = A[{index}]\n")
         files.append(str(path))
     assert run(Options((files[0], files[1]))) == 1
-    assert "lost: after: race at B" in capsys.readouterr().out
+    assert "new: after: race at B" in capsys.readouterr().out
     assert run(Options((files[1], files[1]))) == 0
     assert run(Options((files[1], files[0]))) == 0

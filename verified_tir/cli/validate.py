@@ -24,7 +24,7 @@ from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word
 from verified_tir.validate.recorded import BadRecord, Record, read_records
 from verified_tir.validate.verdict import new_races
 
-SCHEMA = 2
+SCHEMA = 3
 SAME, DIFFERENT, MISTAKE, UNDECIDED = 0, 1, 2, 3
 """Exit codes, the worst one counts."""
 CODES: Final[dict[Word, int]] = {
@@ -80,13 +80,13 @@ def _say(judged: Iterator[Judgement], options: Options, *, tabled: bool) -> int:
     code = SAME
     for one in judged:
         seen.append(one)
-        lost = new_races(one.findings)
-        worst = DIFFERENT if lost else CODES.get(one.word, SAME)
+        races = new_races(one.findings)
+        worst = DIFFERENT if races else CODES.get(one.word, SAME)
         code = max(code, worst, key=(SAME, UNDECIDED, MISTAKE, DIFFERENT).index)
         if not options.json:
             print(f"{one.name}: {one.text}", flush=True)
             for found in one.findings:
-                print(f"  {'lost' if found in lost else 'found'}: {found}")
+                print(f"  {'new' if found in races else 'found'}: {found}")
     if options.json:
         report = {"schema": SCHEMA, "version": __version__, "pairs": [fields(j) for j in seen], "exit_code": code}
         sys.stdout.write(json.dumps(report, indent=2) + "\n")
@@ -103,7 +103,7 @@ def fields(judged: Judgement) -> dict[str, Any]:
         "text": judged.text,
         "reason": judged.reason,
         "findings": judged.findings,
-        "lost_licences": list(new_races(judged.findings)),
+        "new_races": list(new_races(judged.findings)),
         "sizes": [dict(r.sizes) for r in judged.reports],
         "operations": sum(r.operations for r in judged.reports),
         "seconds": round(judged.seconds, 4),

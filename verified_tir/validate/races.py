@@ -34,7 +34,7 @@ def has_marked_loops(func: PrimFunc) -> bool:
 def judge_races(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], most_operations: int) -> Report:
     """Whether the marked loops of *after* race at some sizes, for two programs of the same meaning.
 
-    The verdict is ``Equal`` if all were judged (``Report.lost`` says which do not hold), or if one is lost for certain;
+    The verdict is ``Equal`` if all were judged (``Report.new_races`` says which race), or if one races for certain;
     else ``Unknown``.
     """
     start = time.perf_counter()

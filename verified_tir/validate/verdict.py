@@ -128,7 +128,7 @@ class Report:
     seconds: float = 0.0
 
     @property
-    def lost(self) -> tuple[str, ...]:
+    def new_races(self) -> tuple[str, ...]:
         """Races of *after* that *before* does not have: see :func:`new_races`."""
         return new_races(self.findings)
 

@@ -16,7 +16,7 @@ from verified_tir.validate.pairs import Word
 
 Status: TypeAlias = Word | Literal["not validated", "composed", "unchanged"]
 OnDifferent: TypeAlias = Literal["raise", "warn", "collect"]
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 
 @final
@@ -56,17 +56,17 @@ class StepReport:
         return tuple(dict.fromkeys(f for r in self.reports for f in r.findings))
 
     @property
-    def lost(self) -> tuple[str, ...]:
+    def new_races(self) -> tuple[str, ...]:
         """Races that the program has after the step and not before it: the loops may now run as nobody meant.
 
         Nothing is said of threads: until TVM has put barriers, none are there.
         """
-        return tuple(dict.fromkeys(f for r in self.reports for f in r.lost if "between threads" not in f))
+        return tuple(dict.fromkeys(f for r in self.reports for f in r.new_races if "between threads" not in f))
 
     @property
     def wrong(self) -> bool:
         """Whether the step was wrong: it changed what the function computes, or made a race."""
-        return self.status == "different" or bool(self.lost)
+        return self.status == "different" or bool(self.new_races)
 
     def explain(self) -> str:
         """The step, the element, both values, the arrays and both programs."""
@@ -194,7 +194,7 @@ def _plain(report: StepReport) -> dict[str, Any]:
     found: dict[str, Any] = {
         "step": report.step, "function": report.function, "status": report.status, "text": report.text,
         "depth": report.depth, "seconds": round(report.seconds, 6), "findings": list(report.findings),
-        "lost_licences": list(report.lost),
+        "new_races": list(report.new_races),
         "sizes": [dict(r.sizes) for r in report.reports],
         "before": report.before, "after": report.after,
     }  # fmt: skip
