@@ -11,44 +11,42 @@ from verified_tir.cli.options import Budget, Json, NoCache, Quiet, option
 
 VERIFY = """Prove every schedule in the given files and folders.
 
-A schedule is a function decorated with @schedule(program). Each of its steps owes proof obligations; a step whose \
-obligations cannot be proved is refused, and the schedule with it. Then an independent validator compares the program \
-with what the schedule made of it, at a few sizes. Files are ordinary Python and are executed.
+A schedule is a function decorated with @schedule(program). Each of its steps has proof obligations; a step whose \
+obligations cannot be proved is refused, and the schedule with it. Then an independent validator compares the original \
+and the scheduled program at a few sizes. Files are ordinary Python and are executed.
 
 Examples:
 
 \b
   vtir verify schedules/                    every schedule below a folder
   vtir verify gemm.py -k tiled -v           one schedule, each obligation
-  vtir verify gemm.py --show-program        also the program as scheduled
-  vtir verify gemm.py --every-step          the validator is asked after every step
-  vtir verify gemm.py --to-llvm             LLVM IR, optimised too, is compared with the program
-  vtir verify schedules/ --json > out.json  for other programs
+  vtir verify gemm.py --show-program        also the scheduled program
+  vtir verify gemm.py --every-step          ask the validator after every step
+  vtir verify gemm.py --to-llvm             also compare LLVM IR with the program
+  vtir verify schedules/ --json > out.json  a report for other programs
 
-Exit code: 0 if every schedule ended as expected; 1 if one was refused, or was to be refused and was not, raised an \
-exception, or the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was nothing to \
-verify; 4 if the only trouble is that no input satisfies what a program assumes, or that none was found.
+Exit code: 0 if every schedule ended as expected; 1 if one was refused unexpectedly, was not refused as expected, or \
+raised an exception, or if the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was \
+nothing to verify; 4 if the only problem is that no input satisfies a program's assumptions, or that none was found.
 """
 
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, or folders to search for them.")]
 Verbose = Annotated[bool, option("--verbose", "-v", text="Show each obligation: claim, verdict, time, method.")]
 Only = Annotated[str, option("-k", metavar="NAME", text="Only schedules whose name contains this text.")]
-ShowProgram = Annotated[bool, option("--show-program", text="Show each program as scheduled.")]
+ShowProgram = Annotated[bool, option("--show-program", text="Show each scheduled program.")]
 Smt = Annotated[Path | None, option("--smt", metavar="DIR", text="Write each obligation as an SMT-LIB file.")]
 Validate = Annotated[
     bool | None,
     option(
         "--validate/--no-validate",
-        text="The validator's second opinion: with all the work that it may take, or none; a little unless given.",
+        text="Give the validator as much work as vtir validate, or do not ask it; the default is little work.",
     ),
 ]
 EveryStep = Annotated[bool, option("--every-step", text="Ask the validator after every step, not only after the last.")]
 Operations = Annotated[
-    int | None, option("--most-operations", metavar="N", least=1, text="Operations of one comparison at most.")
+    int | None, option("--most-operations", metavar="N", least=1, text="Most operations of one comparison.")
 ]
-ToLLVM = Annotated[
-    bool, option("--to-llvm", text="Lower and compile; compare LLVM IR, optimised too, with the program.")
-]
+ToLLVM = Annotated[bool, option("--to-llvm", text="Lower and compile; compare LLVM IR, before and after optimisation.")]
 Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 
 
@@ -88,35 +86,36 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
 CHECK = """Check certificates that `vtir verify --certify` wrote: their hashes; their rules, applied again by the \
 kernel, which computes every program and every obligation; and every obligation, asked anew.
 
-Neither the primitives take part nor any verdict found earlier. --regenerate also makes the recorded calls of \
-primitives again; --questions-only leaves the kernel out, and believes that the obligations are the right ones.
+Neither primitives nor earlier verdicts are used. --regenerate also repeats the recorded calls of primitives; \
+--questions-only leaves the kernel out and trusts that the obligations are the right ones.
 
 Examples:
 
 \b
   vtir check proofs/certificates --solver both             two solvers must agree
-  vtir check certificates/ --regenerate                    make the calls again, too
-  vtir check certificates/ --questions-only                ask only
+  vtir check certificates/ --regenerate                    also repeat the calls
+  vtir check certificates/ --questions-only                only ask the questions
   vtir check certificates/ -k gemm --before gemm.py:gemm   is it about this program?
   vtir check certificates/ --executor dask:tcp://host:8786 on a Dask cluster
 
-Exit code: 0 if all is well; 1 if a claim is false, or something was changed; 2 for a mistake; 3 if something was not \
-decided, or could not be computed again.
+Exit code: 0 if everything was proved; 1 if a claim is false, or something was changed; 2 for invalid options or \
+files; 3 if something was not decided, or could not be computed again; 4 if a plan believes something that --believe \
+does not allow.
 """
 
 Certificates = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that vtir verify --certify wrote.")]
-WhichSolver = Annotated[str, typer.Option("--solver", metavar="z3|cvc5|both", help="Who is asked.")]
-Regenerate = Annotated[bool, option("--regenerate", text="Make the recorded calls of primitives again, and compare.")]
-QuestionsOnly = Annotated[bool, option("--questions-only", text="Believe that the questions are those of the rules.")]
-Processes = Annotated[int, typer.Option("--jobs", metavar="N", min=0, help="Processes; 0 for one on each core.")]
+WhichSolver = Annotated[str, typer.Option("--solver", metavar="z3|cvc5|both", help="Which solvers to ask.")]
+Regenerate = Annotated[bool, option("--regenerate", text="Repeat the recorded calls of primitives, and compare.")]
+QuestionsOnly = Annotated[bool, option("--questions-only", text="Trust that the questions are those of the rules.")]
+Processes = Annotated[int, typer.Option("--jobs", metavar="N", min=0, help="Number of processes; 0 for one per core.")]
 WhichExecutor = Annotated[
-    str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where the questions are asked.")
+    str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where to ask the questions.")
 ]
 OnlyCertificates = Annotated[str, option("-k", metavar="NAME", text="Only certificates whose name contains this.")]
 Before = Annotated[str, option("--before", metavar="FILE[:FUNCTION]", text="The program before must be this one.")]
 After = Annotated[str, option("--after", metavar="FILE[:FUNCTION]", text="The program after must be this one.")]
 Believe = Annotated[
-    list[str], option("--believe", metavar="NAME", text="What is printed as believed, under this name, may be.")
+    list[str], option("--believe", metavar="NAME", text="Allow what is reported as believed under this name.")
 ]
 
 
@@ -147,8 +146,8 @@ def check(  # noqa: PLR0913, PLR0917 (each is an option)
 
 CACHE = """Show what is kept on disk between runs: compiled programs, and verdicts of the solver.
 
-It is in $VTIR_CACHE_DIR, or verified_tir in $XDG_CACHE_HOME or ~/.cache. Verdicts are kept by the text of the query, \
-the budget and the solver's version; VTIR_VERDICT_CACHE=off keeps none.
+The folder is $VTIR_CACHE_DIR, or verified_tir in $XDG_CACHE_HOME or ~/.cache. The key of a verdict is the text of the \
+query, the budget and the solver's version; VTIR_VERDICT_CACHE=off keeps none.
 """
 
 Clear = Annotated[bool, option("--clear", text="Remove it all.")]

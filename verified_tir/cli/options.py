@@ -17,7 +17,7 @@ def option(*names: str, text: str, metavar: str | None = None, least: int | None
 
 Json = Annotated[bool, option("--json", text="Print one JSON document instead of text.")]
 Quiet = Annotated[bool, option("--quiet", "-q", text="Show only what went wrong, and the last line.")]
-NoCache = Annotated[bool, option("--no-cache", text="Believe no verdict of an earlier run, and keep none.")]
+NoCache = Annotated[bool, option("--no-cache", text="Use no verdict of an earlier run, and store none.")]
 Budget = Annotated[int | None, option("--budget", metavar="N", least=1, text=_BUDGET)]
 Where = Annotated[str, typer.Argument(metavar="FILE[:FUNCTION]", help="A file, and a function in it.")]
 PipelineText = Annotated[str, typer.Option("--pipeline", metavar="EXPR", help=_PIPELINE)]
