@@ -146,13 +146,16 @@ class _Plugin:
                    for file in self.request.tests]  # fmt: skip
         running: set[int] = set()
         names: dict[int, str] = {}
+        recorder = Recorder(Path(self.request.root), self.request.package, frozenset(self.request.fine))
+        recorder.instrument()
+        gc.freeze()
         while waiting or running:
             while waiting and len(running) < self.request.jobs:
                 file, items = waiting.pop(0)
                 pid = os.fork()
                 if pid == 0:
                     with _silence():
-                        self._record_file(file, items)
+                        self._record_file(recorder, file, items)
                     os._exit(0)
                 running.add(pid)
                 names[pid] = file
@@ -160,10 +163,8 @@ class _Plugin:
             running.discard(pid)
             self.say(event="recorded", file=names.get(pid, ""), ok=status == 0)
 
-    def _record_file(self, file: str, items: list[pytest.Item]) -> None:
+    def _record_file(self, recorder: Recorder, file: str, items: list[pytest.Item]) -> None:
         root = Path(self.request.root)
-        recorder = Recorder(root, self.request.package, frozenset(self.request.fine))
-        recorder.instrument()
         tests: dict[str, tuple[float, str]] = {}
         reached: dict[str, int] = {}
         for k, item in enumerate(items):
