@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from verified_tir.elaborate.labels import without_labels
-from verified_tir.graph.becomes import Proof, becomes, inline_own
 from verified_tir.graph.boxes import constant_shape, padded_box
 from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.copies import Copied, NoCopy, copied, extents_of
 from verified_tir.graph.ir import Graph, TensorType, Value
 from verified_tir.graph.program import buffer_like, filled_with_undef, node_body, program_of_graph, type_of_buffer
+from verified_tir.graph.replace_statements import Proof, inline_own, replace_statements
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, FloatImm, IntImm
 from verified_tir.ir.func import PrimFunc
@@ -82,7 +82,7 @@ class Compact:
         source, target = proof.func.buffers
         given = {self.copied.source: source, self.copied.target: target}
         body = instantiate(Proof(self.func).func, Arguments(tuple(given[b] for b in self.func.buffers)))
-        proof.becomes((), 1, body, target)
+        proof.replace_statements((), 1, body, target)
         return proof.theorem
 
 
@@ -216,4 +216,4 @@ def steps_become(
         session.apply(Insert((*path, 0), node_body(node, [buffers[node.inputs[0]], b])))
         path = (*path, 0, 1)
     last = graph.nodes[-1]
-    becomes(session, path, count, node_body(last, [buffers[last.inputs[0]], target]), target)
+    replace_statements(session, path, count, node_body(last, [buffers[last.inputs[0]], target]), target)

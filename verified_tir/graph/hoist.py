@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Literal, final
 
 from verified_tir.elaborate.labels import without_labels
-from verified_tir.graph.becomes import Proof
 from verified_tir.graph.compact import steps_of
 from verified_tir.graph.copies import Copied, NoCopy, copied
 from verified_tir.graph.errors import GraphError
@@ -28,6 +27,7 @@ from verified_tir.graph.hoisted_graph import Lifted, graph_of_parts
 from verified_tir.graph.hoisting_steps import Group, compacted, gathered, moved_up, to_its_end
 from verified_tir.graph.ir import Graph
 from verified_tir.graph.program import buffer_like, program_of_graph, same_program, type_of_buffer
+from verified_tir.graph.replace_statements import Proof
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Load
 from verified_tir.ir.func import PrimFunc

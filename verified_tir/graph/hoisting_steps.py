@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
-from verified_tir.graph.becomes import Proof, becomes
 from verified_tir.graph.compact import Step, graph_of, steps_become
 from verified_tir.graph.copies import Copied
 from verified_tir.graph.program import copy_of, function, program_of_graph, type_of_buffer
+from verified_tir.graph.replace_statements import Proof, replace_statements
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, Seq, Stmt
@@ -123,7 +123,7 @@ def moved_up(session: Session, group: Group, label: str, steps: Sequence[Step], 
     session.apply(Declare((), anew))
     session.apply(Insert(_top_place(session, before), statement))
     path = next(p for p, b in session.blocks() if b.name == label and p != _top_place(session, before))
-    becomes(session, path, 1, copy_of(anew, group.target, old), group.target)
+    replace_statements(session, path, 1, copy_of(anew, group.target, old), group.target)
     compute_inline(session, old)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
-from verified_tir.graph.becomes import Proof
 from verified_tir.graph.boxes import constant_shape
 from verified_tir.graph.builder import GraphBuilder, Names
 from verified_tir.graph.compact import compact, decomposed, graph_of, steps_become
@@ -19,6 +18,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.hoist import FROZEN, hoist
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.node_program import program_key, program_of
+from verified_tir.graph.replace_statements import Proof
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError

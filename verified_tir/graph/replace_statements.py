@@ -1,4 +1,4 @@
-"""A part of a program becomes another one that leaves the same in memory: proved by the kernel, found by nobody.
+"""Replace statements by others that leave the same in memory, whatever both look like; the kernel proves it.
 
     S                    N; S                    N
     (what follows)   ⟶  (what follows)     ⟶   (what follows)
@@ -68,21 +68,21 @@ class Proof:
         """
         self.schedule._do(name, what, steps)
 
-    def becomes(self, path: Path, count: int, wanted: Stmt, target: Buffer) -> None:
-        """The ``count`` statements from ``path`` on, which store to ``target``, become ``wanted``.
+    def replace_statements(self, path: Path, count: int, wanted: Stmt, target: Buffer) -> None:
+        """Replace the ``count`` statements from ``path`` on, which store to ``target``, by ``wanted``.
 
         :raises ScheduleError: if that is not proved.
         """
-        self.take("becomes", (target,), lambda s: becomes(s, path, count, wanted, target))
+        self.take("replace_statements", (target,), lambda s: replace_statements(s, path, count, wanted, target))
 
 
-def becomes(session: Session, path: Path, count: int, wanted: Stmt, target: Buffer) -> None:
-    """The statements from ``path`` on become ``wanted``, which stores to ``target`` what they store there.
+def replace_statements(session: Session, path: Path, count: int, wanted: Stmt, target: Buffer) -> None:
+    """Replace the statements from ``path`` on by ``wanted``, which stores to ``target`` what they store there.
 
     :raises TacticFailed: if no way to prove it is found; what was refused is what the first way needs.
     """
     if isinstance(wanted, Seq):
-        wanted = Block.label("becomes", wanted)
+        wanted = Block.label("replacement", wanted)
     names = session.block_names()
     label = next(n for k in count_from(0) if (n := f"was_{k}" if k else "was") not in names)
     session.apply(labelled(path, label, count))
@@ -151,4 +151,4 @@ def _after(session: Session, path: Path, wanted: Stmt) -> None:
     session.apply(Erase(first, overwritten_by=1))
 
 
-__all__ = ["Proof", "becomes"]
+__all__ = ["Proof", "replace_statements"]
