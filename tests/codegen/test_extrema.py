@@ -16,7 +16,7 @@ from verified_tir.codegen.target import Target
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter import run
 from verified_tir.testing.compiled import assert_compiles_alike
-from verified_tir.testing.trials import same_bits
+from verified_tir.testing.reference_runs import same_bits
 
 VALUES = [float("nan"), 0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), 2.0]
 

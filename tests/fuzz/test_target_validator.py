@@ -22,8 +22,8 @@ from verified_tir.fuzz.targets.validator_schedules import Scheduled
 from verified_tir.ir.wellformed import problem
 from verified_tir.testing import assert_verdict_holds, near_misses, prim_funcs
 from verified_tir.testing.near_misses import changes
+from verified_tir.testing.reference_runs import contents, random_arguments, sizes_of, symbols
 from verified_tir.testing.scheduling import Draft, Plan
-from verified_tir.testing.trials import contents, random_arguments, sizes_of, symbols
 from verified_tir.testing.verdicts import WrongVerdict
 from verified_tir.validate import Different, Equal
 

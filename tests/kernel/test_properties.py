@@ -19,9 +19,9 @@ from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.testing.rules.family import taken
+from verified_tir.testing.rules.programs_for_rules import FITTING, fitting
 from verified_tir.testing.rules.random_programs import Draw, programs
 from verified_tir.testing.rules.random_rules import RULES, application
-from verified_tir.testing.rules.random_scenes import SCENES, scenes
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 SOLVER = plain_solver()
@@ -48,8 +48,8 @@ def test_whenever_it_applies_the_interpreter_agrees(name: str) -> None:
     @CALM
     @given(st.data())
     def run(data: st.DataObject) -> None:
-        made = name in SCENES and data.draw(st.integers(0, 3)) > 0
-        func, rule = data.draw(scenes(name)) if made else anything(data.draw, name)
+        made = name in FITTING and data.draw(st.integers(0, 3)) > 0
+        func, rule = data.draw(fitting(name)) if made else anything(data.draw, name)
         if rule is not None:
             result = taken(rule, reflexive(func), Prover(SOLVER))  # type: ignore[arg-type]
             if isinstance(result, Refines):

@@ -137,7 +137,7 @@ class Spread:
 
 SLIPS = ("", "", "", "lanes exchanged", "shifted", "strided", "constant changed", "mask left out", "condition left out")
 
-# ------------------------------------------------------------------------------------------------------------- scenes
+# -- programs that fit -----------------------------------------------------------------------------------------------
 
 
 def index(draw: Draw, scope: Scope, i: Var, extent: int) -> Expr:
@@ -231,7 +231,7 @@ def lanes_for(draw: Draw, path: tuple[int, ...], loop: For) -> Vectorize | None:
 
 
 @st.composite
-def scenes(draw: Draw) -> tuple[PrimFunc, Vectorize | None]:
+def fitting(draw: Draw) -> tuple[PrimFunc, Vectorize | None]:
     """A loop of one store and its lanes, with statements around and with other views of what it touches."""
     x, y, z = Buffer.declare("X", (8,), "int32"), Buffer.declare("Y", (2, 4), "int32"), Buffer.declare("Z", (6,))
     p = Buffer.declare("P", (4,), PAIR)
@@ -278,9 +278,9 @@ def test_accepted_lanes_store_what_the_loop_stored() -> None:
     count: Counter[str] = Counter()
 
     @settings(CALM, max_examples=3 * EXAMPLES)
-    @given(scenes())
-    def run(scene: tuple[PrimFunc, Vectorize | None]) -> None:
-        func, rule = scene
+    @given(fitting())
+    def run(made: tuple[PrimFunc, Vectorize | None]) -> None:
+        func, rule = made
         if rule is not None:
             problem = disagreeing(func, rule, count)
             assert problem is None, problem

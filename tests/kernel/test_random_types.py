@@ -40,17 +40,17 @@ from verified_tir.testing import reference
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.rules.family import rule_for, taken
 from verified_tir.testing.rules.other_types import with_other_types
+from verified_tir.testing.rules.programs_for_rules import FITTING, fitting
 from verified_tir.testing.rules.random_programs import Draw, one_of
 from verified_tir.testing.rules.random_rules import RULES
-from verified_tir.testing.rules.random_scenes import SCENES, scenes
 
 SETTINGS = settings(CALM, max_examples=few(EXAMPLES, 20 * EXAMPLES))
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder | None]]
 
 
-def scene(name: str) -> Callable[[Draw], Made]:
+def made(name: str) -> Callable[[Draw], Made]:
     def draw_one(draw: Draw) -> Made:
-        func, rule = draw(scenes(name)) if name in SCENES and draw(st.booleans()) else anything(draw, name)
+        func, rule = draw(fitting(name)) if name in FITTING and draw(st.booleans()) else anything(draw, name)
         return func, [rule]
 
     return draw_one
@@ -64,7 +64,7 @@ def reordered(draw: Draw) -> Made:
 GENERATORS: dict[str, Callable[[Draw], Made]] = {
     "reorder": reordered,
     **SHAPES,
-    **{f"random {name}": scene(name) for name in RULES},
+    **{f"random {name}": made(name) for name in RULES},
 }
 
 

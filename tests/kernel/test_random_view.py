@@ -54,7 +54,7 @@ CALM = settings(
     suppress_health_check=list(HealthCheck),
     database=None,
 )
-Scene: TypeAlias = tuple[PrimFunc, Rule | RuleBuilder | None]
+Fitting: TypeAlias = tuple[PrimFunc, Rule | RuleBuilder | None]
 PAIR = "int32x2"
 
 
@@ -164,7 +164,7 @@ def visited(draw: Draw, scope: Scope) -> Stmt:
 
 
 @st.composite
-def viewed(draw: Draw) -> Scene:
+def viewed(draw: Draw) -> Fitting:
     """Accesses of a parameter or a local buffer moved to another view, all of them or those of one statement."""
     x, y = Buffer.declare("X", (8,), "int32"), Buffer.declare("Y", (3, 2), "int32")
     z, t = Buffer.declare("Z", (5,)), Buffer.declare("t", one_of(draw, (6,), (2, 4)), "int32")
@@ -200,7 +200,7 @@ def viewed(draw: Draw) -> Scene:
 
 
 @st.composite
-def declared(draw: Draw) -> Scene:
+def declared(draw: Draw) -> Fitting:
     """A view appears somewhere, with extents that may have no meaning there; or one goes."""
     x, y = Buffer.declare("X", (6,), "int32"), Buffer.declare("Y", (2, 3), "int32")
     z, n = Buffer.declare("Z", (5,)), Var.fresh("n")
@@ -241,7 +241,7 @@ def local(draw: Draw, name: str, scope: Scope, extent: Expr | int) -> Allocate:
 
 
 @st.composite
-def blocks(draw: Draw) -> Scene:
+def blocks(draw: Draw) -> Fitting:
     """A block allocated under another shape, or shared by two buffers of one sequence."""
     x, y, z = Buffer.declare("X", (6,), "int32"), Buffer.declare("Y", (2, 3), "int32"), Buffer.declare("Z", (5,))
     n, o = Var.fresh("n"), Var.fresh("o")
@@ -294,7 +294,7 @@ def truth(draw: Draw, scope: Scope, bools: list[Buffer]) -> Expr:
 
 
 @st.composite
-def bools(draw: Draw) -> Scene:
+def bools(draw: Draw) -> Fitting:
     """Bool parameters and a local one: stored, copied by lanes, asked."""
     x, z = Buffer.declare("X", (6,), "int32"), Buffer.declare("Z", (5,))
     m, w, t = (Buffer.declare(name, (4,), "bool") for name in "MWt")
@@ -332,7 +332,7 @@ def bools(draw: Draw) -> Scene:
 
 # ----------------------------------------------------------------------------------------------------------- the tests
 
-SCENES: dict[str, Callable[[], st.SearchStrategy[Scene]]] = {
+FITTING: dict[str, Callable[[], st.SearchStrategy[Fitting]]] = {
     "view": viewed,
     "declare": declared,
     "block": blocks,
@@ -359,12 +359,12 @@ def disagreeing(func: PrimFunc, step: Rule | RuleBuilder, count: Counter[str]) -
 
 
 def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Callable[[], None]:
-    """Random scenes of a rule; raises where the interpreter disagrees."""
+    """Random applications of a rule; raises where the interpreter disagrees."""
 
     @settings(CALM, max_examples=examples, **options)
-    @given(SCENES[name]())
-    def run(scene: Scene) -> None:
-        func, rule = scene
+    @given(FITTING[name]())
+    def run(made: Fitting) -> None:
+        func, rule = made
         if rule is not None:
             problem = disagreeing(func, rule, count)
             assert problem is None, f"disagreement: {problem}"
@@ -372,7 +372,7 @@ def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Call
     return run
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", FITTING)
 def test_accepted_steps_agree_with_the_interpreter(name: str) -> None:
     count: Counter[str] = Counter()
     rules = {"view": (Rewrite,), "declare": (Declare, Drop), "block": (MergeAllocations,), "bool": (Rewrite,)}[name]
@@ -419,7 +419,7 @@ def test_a_kernel_that_asks_too_little_is_noticed(fault: str, monkeypatch: pytes
     """By the small programs of a grammar, which find it sooner, or by random ones where there is none."""
     name, mutate = FAULTS[fault]
     mutate(monkeypatch)
-    if name in SCENES:
+    if name in FITTING:
         with pytest.raises(AssertionError, match="disagreement"):
             seed(5)(tried(name, 1500, Counter(), phases=[Phase.generate], derandomize=False))()
     else:

@@ -11,9 +11,9 @@ from verified_tir.testing import Draft, Plan, Step, plans, steps
 from verified_tir.testing.scheduling.calls import STEPS, as_literal, changed, steps_for
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import fitting
-from verified_tir.testing.scheduling.scene import Scene
+from verified_tir.testing.scheduling.inventory import Inventory
 from verified_tir.testing.scheduling.seeds import SEEDS, seed
-from verified_tir.testing.scheduling.step import RECIPES, WRITERS, primitives
+from verified_tir.testing.scheduling.step import SEQUENCES, WRITERS, primitives
 
 CALM = settings(max_examples=300, derandomize=True, database=None, deadline=None, phases=(Phase.generate, Phase.shrink))
 
@@ -88,8 +88,8 @@ def test_without_choices_the_plainest_call_is_written() -> None:
 def test_every_seed_has_a_meaning_and_something_fits_it(name: str) -> None:
     for sizes in ({}, {"n": 1, "m": 1, "k": 1, "e": 0}, {"n": 6, "m": 5, "e": 3}):
         s = Schedule(seed(name, **sizes))
-        assert set(fitting(Scene(s))) <= set(WRITERS)
-        assert len(set(fitting(Scene(s)))) > 15
+        assert set(fitting(Inventory(s))) <= set(WRITERS)
+        assert len(set(fitting(Inventory(s)))) > 15
 
 
 def test_steps_are_drawn_for_the_program_that_is_there() -> None:
@@ -121,7 +121,7 @@ def test_a_draft_shows_its_steps_as_calls_and_marks_those_that_were_refused() ->
 
 
 @pytest.mark.sample(5)
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", SEQUENCES)
 def test_recipes_give_steps_that_are_accepted_or_refused(name: str) -> None:
     accepted = 0
     for program in ("matmul", "stages", "three stages"):

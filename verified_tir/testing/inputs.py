@@ -22,7 +22,7 @@ from verified_tir.ir.visit import free_vars, walk
 from verified_tir.schedule.replay_inputs import repair
 from verified_tir.semantics.interpreter import ArgumentError, AssertionFailed, Outcome, UndefinedBehaviour
 from verified_tir.testing.reference import End, Given, ended
-from verified_tir.testing.trials import random_arguments, symbols
+from verified_tir.testing.reference_runs import random_arguments, symbols
 
 SIZES: Final = (3, 1, 0, 2, 4, 5, 7, 8)
 NUMBERS: Final = (1, 0, 3, -1, 2, 5, -3, 100)

@@ -23,7 +23,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.interpreter import ArgumentError
-from verified_tir.testing.trials import Arguments, Ended, ran, random_arguments, same_bits
+from verified_tir.testing.reference_runs import Arguments, Ended, ran, random_arguments, same_bits
 from verified_tir.testing.verdicts import BUDGET, WrongVerdict
 from verified_tir.validate import Different, Equal
 from verified_tir.validate.llvm import LLVMReport, validate_llvm

@@ -12,8 +12,8 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.testing.near_misses import near_miss
+from verified_tir.testing.reference_runs import Maps, sizes_of, symbols
 from verified_tir.testing.scheduling.step import Step
-from verified_tir.testing.trials import Maps, sizes_of, symbols
 from verified_tir.testing.verdicts import WrongVerdict, assert_verdict_holds
 from verified_tir.validate import Report
 
@@ -34,7 +34,7 @@ def assert_validator_agrees(
     A refused step is passed over, after the validator was asked about what it would have led to.
 
     :param steps: calls of primitives, in which ``s`` is the schedule.
-    :param numbers: which sizes to ask about (:func:`verified_tir.testing.trials.sizes_of`).
+    :param numbers: which sizes to ask about (:func:`verified_tir.testing.reference_runs.sizes_of`).
     :param change: what to change in the scheduled program before it is compared once more
         (:func:`verified_tir.testing.near_misses.near_miss`).
     :raises WrongVerdict: if two of the three contradict each other.

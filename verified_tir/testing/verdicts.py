@@ -21,7 +21,17 @@ from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import children, walk
 from verified_tir.logic.solver import Solver
 from verified_tir.semantics.interpreter import ArgumentError, Finding, Outcome
-from verified_tir.testing.trials import MOST_STEPS, Arguments, Ended, Gap, Maps, gaps, moved, ran, random_arguments
+from verified_tir.testing.reference_runs import (
+    MOST_STEPS,
+    Arguments,
+    Ended,
+    Gap,
+    Maps,
+    gaps,
+    moved,
+    ran,
+    random_arguments,
+)
 from verified_tir.validate import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, validate
 from verified_tir.validate.threads import may_meet
 from verified_tir.validate.verdict import Verdict

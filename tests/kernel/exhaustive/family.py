@@ -141,8 +141,8 @@ class _Trial:
 
     def apply(self, chain: Chain, index: int) -> None:
         report, theorem = self.report, reflexive(self.func)
-        for scene in chain[:-1]:
-            set_up = taken(scene, theorem, self.prover)
+        for step in chain[:-1]:
+            set_up = taken(step, theorem, self.prover)
             if not isinstance(set_up, Refines):
                 return
             theorem = set_up

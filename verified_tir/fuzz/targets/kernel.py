@@ -98,7 +98,7 @@ class KernelTarget:
         return [*(("primitive", p) for p in primitives()), *(("rule", r) for r in rules())]
 
     def cases(self) -> SearchStrategy[KernelCase | RuleCase]:
-        """Textbook programs and random ones, with up to six steps or recipes; rules on programs made for them.
+        """Textbook programs and random ones, with up to six steps or sequences; rules on programs made for them.
 
         The latter take a twentieth of the time of the former, so there are so many more.
         """

@@ -26,7 +26,7 @@ from verified_tir.ir.expr import Call, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.visit import walk
-from verified_tir.testing.trials import moved, ran, random_arguments, same_bits, sizes_of, symbols
+from verified_tir.testing.reference_runs import moved, ran, random_arguments, same_bits, sizes_of, symbols
 from verified_tir.testing.verdicts import WrongVerdict, check_verdict
 from verified_tir.validate.meaning import closed
 

@@ -20,7 +20,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.visit import walk
 from verified_tir.semantics.interpreter import Outcome
-from verified_tir.testing.trials import Arguments, gaps, moved, ran, random_arguments, same_bits
+from verified_tir.testing.reference_runs import Arguments, gaps, moved, ran, random_arguments, same_bits
 
 SMALL: Final = 64
 """Signed data beyond may overflow."""

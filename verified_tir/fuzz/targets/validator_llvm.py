@@ -22,7 +22,7 @@ from verified_tir.schedule.schedule import Schedule
 from verified_tir.testing.llvm_changes import changed_llvm
 from verified_tir.testing.llvm_verdicts import assert_llvm_verdict_holds
 from verified_tir.testing.near_misses import choices
-from verified_tir.testing.trials import sizes_of
+from verified_tir.testing.reference_runs import sizes_of
 from verified_tir.testing.verdicts import WrongVerdict
 from verified_tir.validate import Different
 

@@ -16,8 +16,8 @@ from verified_tir.ir.stmt import Assume, seq
 from verified_tir.ir.sugar import const
 from verified_tir.testing.near_misses import choices, divided, near_miss
 from verified_tir.testing.programs import prim_funcs
+from verified_tir.testing.reference_runs import SIZES, sizes_of
 from verified_tir.testing.scheduling import seeds
-from verified_tir.testing.trials import SIZES, sizes_of
 from verified_tir.testing.verdicts import WrongVerdict, assert_verdict_holds
 from verified_tir.validate import Report, Unknown
 

@@ -5,6 +5,6 @@ that looks first.  Here rules are applied to whatever there is, right or wrong.
 
     pool, building       the words of the grammars
     family               grammars, enumerated; one file for each group of rules
-    random_programs, random_rules, random_scenes      larger programs, and rules at any place of them
+    random_programs, random_rules, programs_for_rules      larger programs, and rules at any place of them
     cases                all of that as a strategy
 """

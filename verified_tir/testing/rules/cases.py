@@ -1,6 +1,6 @@
 """Rules on programs as a strategy.
 
-A case is a program and a chain of rules; the last one is on trial, those before set the scene.  From a family it is
+A case is a program and a chain of rules; the last one is on trial, those before prepare it.  From a family it is
 drawn as the number of a program and the number of a rule; smaller numbers lead to plainer words of the grammar.
 """
 
@@ -25,9 +25,9 @@ from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.families import BY_NAME
 from verified_tir.testing.rules.family import Chain, Family
+from verified_tir.testing.rules.programs_for_rules import FITTING, fitting
 from verified_tir.testing.rules.random_programs import programs
 from verified_tir.testing.rules.random_rules import RULES, application
-from verified_tir.testing.rules.random_scenes import SCENES, scenes
 from verified_tir.testing.scheduling.seeds import SEEDS, seed
 
 PLACED: Final[dict[str, tuple[Callable[[Path], Rule | RuleBuilder], type[Stmt]]]] = {
@@ -69,10 +69,10 @@ class RuleCase:
 def rule_cases(families: Sequence[str] = ()) -> SearchStrategy[RuleCase]:
     """Programs with rules for them, applied whether they fit or not.
 
-    :param families: names of families, ``random`` (any place of any program) and ``scenes`` among them; all of them
+    :param families: names of families, ``random`` (any place of any program) and ``fitting`` among them; all of them
         unless given; ``textbook`` is any place of a textbook program.
     """
-    return _rule_cases(tuple(families) or (*BY_NAME, *("random", "scenes") * 4, *("textbook",) * 30))
+    return _rule_cases(tuple(families) or (*BY_NAME, *("random", "fitting") * 4, *("textbook",) * 30))
 
 
 @st.composite
@@ -86,7 +86,7 @@ def textbook(draw: DrawFn) -> str:
 @st.composite
 def _rule_cases(draw: DrawFn, families: tuple[str, ...]) -> RuleCase:
     name = draw(st.sampled_from(families))
-    if name in ("random", "scenes", "textbook"):
+    if name in ("random", "fitting", "textbook"):
         return _random(draw, name)
     family = BY_NAME[name]
     while True:
@@ -116,8 +116,8 @@ def _applied(draw: Any, name: str, func: PrimFunc) -> Rule | RuleBuilder | None:
 
 
 def _random(draw: Any, name: str) -> RuleCase:
-    if name == "scenes":
-        func, rule = draw(scenes(draw(st.sampled_from(list(SCENES)))))
+    if name == "fitting":
+        func, rule = draw(fitting(draw(st.sampled_from(list(FITTING)))))
         return RuleCase(name, func, ((rule,),), (0, 1, 2))
     func = expand_blocks(parse_func(draw(textbook()))) if name == "textbook" else draw(programs(callees=True))
     found = [_applied(draw, draw(st.sampled_from((*RULES, *PLACED))), func) for _ in range(3)]

@@ -75,7 +75,7 @@ def name_of(step: Rule | RuleBuilder | After) -> str:
 
 
 Chain = tuple[Rule | RuleBuilder | After, ...]
-"""Rules applied one after the other; the last one is the one on trial, those before set the scene."""
+"""Rules applied one after the other; the last one is the one on trial, those before prepare it."""
 
 
 @final

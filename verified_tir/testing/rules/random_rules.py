@@ -1,4 +1,4 @@
-"""Random applications of each rule to any program (``random_scenes``: to one made for the rule)."""
+"""Random applications of each rule to any program (``programs_for_rules``: to one made for the rule)."""
 
 from __future__ import annotations
 

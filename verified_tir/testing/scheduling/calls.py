@@ -16,7 +16,7 @@ from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import functions
-from verified_tir.testing.scheduling.scene import Scene, call, quoted
+from verified_tir.testing.scheduling.inventory import Inventory, call, quoted
 from verified_tir.testing.scheduling.step import writes
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def scratch(schedule: Schedule) -> Schedule:
     return other
 
 
-def outlined(scene: Scene, where: str, name: str) -> str | None:
+def outlined(inventory: Inventory, where: str, name: str) -> str | None:
     """The text of the function that a loop or block would be, or ``None`` if it cannot be one."""
     from verified_tir.schedule.errors import ScheduleError
     from verified_tir.testing.scheduling.step import Step
 
-    other = scratch(scene.schedule)
+    other = scratch(inventory.schedule)
     try:
         Step("outline", f"s.outline({where}, {quoted(name)})").apply(other)
         return script(other.module[name])
@@ -85,28 +85,28 @@ def as_literal(text: str) -> str:
 
 
 @writes("blockize")
-def blockize(scene: Scene, pick: Choices) -> str:
-    return call("blockize", scene.loop(pick), name="" if not pick.chance(3) else quoted(scene.fresh("b")))
+def blockize(inventory: Inventory, pick: Choices) -> str:
+    return call("blockize", inventory.loop(pick), name="" if not pick.chance(3) else quoted(inventory.fresh("b")))
 
 
 @writes("outline")
-def outline(scene: Scene, pick: Choices) -> str:
-    return call("outline", scene.place(pick), quoted(scene.fresh("g")))
+def outline(inventory: Inventory, pick: Choices) -> str:
+    return call("outline", inventory.place(pick), quoted(inventory.fresh("g")))
 
 
 @writes("inline")
-def inline(scene: Scene, pick: Choices) -> str:
-    names = functions(scene)
-    return call("inline", quoted(pick.one(names)) if names and not pick.chance(12) else scene.block(pick)[0])
+def inline(inventory: Inventory, pick: Choices) -> str:
+    names = functions(inventory)
+    return call("inline", quoted(pick.one(names)) if names and not pick.chance(12) else inventory.block(pick)[0])
 
 
 @writes("refine_call")
-def refine_call(scene: Scene, pick: Choices) -> str:
-    names = functions(scene)
+def refine_call(inventory: Inventory, pick: Choices) -> str:
+    names = functions(inventory)
     if not names or pick.chance(20):
-        return call("refine_call", scene.block(pick)[0], f"Schedule({as_literal(NOTHING)})")
+        return call("refine_call", inventory.block(pick)[0], f"Schedule({as_literal(NOTHING)})")
     name = pick.one(names)
-    steps = pick.one(_steps(scene.schedule.module[name])[2:])
+    steps = pick.one(_steps(inventory.schedule.module[name])[2:])
     lines = [f"half = Schedule(s.module[{quoted(name)}])", f"({steps})(half)", f's.refine_call("{name}", half)']
     return "\n".join(lines)
 
@@ -120,23 +120,23 @@ NOTHING = '@T.prim_func\ndef g(A: T.Buffer((2,), "int32")):\n    A[0] = 1'
 
 
 @writes("assume_precondition")
-def assume_precondition(scene: Scene, pick: Choices) -> str:
-    names = functions(scene)
+def assume_precondition(inventory: Inventory, pick: Choices) -> str:
+    names = functions(inventory)
     name = pick.one(names) if names else None
     if name is None:
-        return call("assume_precondition", scene.block(pick)[0], as_literal(NOTHING))
+        return call("assume_precondition", inventory.block(pick)[0], as_literal(NOTHING))
     from verified_tir.ir.script import script
 
-    head, _, body = script(scene.schedule.module[name]).partition("):\n")
+    head, _, body = script(inventory.schedule.module[name]).partition("):\n")
     claim = pick.one(("True", "1 < 2", "2 < 1"))
     return call("assume_precondition", quoted(name), as_literal(f"{head}):\n    T.assume({claim})\n{body}"))
 
 
 @writes("tensorize")
-def tensorize(scene: Scene, pick: Choices) -> str:
-    where = scene.place(pick)
-    name = scene.fresh("intrin")
-    text = outlined(scene, where, name)
+def tensorize(inventory: Inventory, pick: Choices) -> str:
+    where = inventory.place(pick)
+    name = inventory.fresh("intrin")
+    text = outlined(inventory, where, name)
     if text is None or pick.chance(20):
         return call("tensorize", where, '"no such intrinsic"')
     if pick.chance(4):

@@ -8,8 +8,8 @@ from verified_tir.ir.find import reads_of
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.inventory import Inventory, call, listed, quoted
 from verified_tir.testing.scheduling.loops import licence
-from verified_tir.testing.scheduling.scene import Scene, call, listed, quoted
 from verified_tir.testing.scheduling.step import writes
 
 INDICES = "ijklmnpq"
@@ -86,52 +86,57 @@ def pad_value(pick: Choices, buffer: Buffer | None, rank: int) -> str:
     return found
 
 
-def transform(scene: Scene, pick: Choices, among: list[Buffer]) -> str:
+def transform(inventory: Inventory, pick: Choices, among: list[Buffer]) -> str:
     """A call of ``transform_layout`` on one of some buffers."""
-    text, buffer = scene.buffer(pick, among)
+    text, buffer = inventory.buffer(pick, among)
     mapped, rank = index_map(pick, buffer)
     pad = pad_value(pick, buffer, rank)
-    if pick.chance(16) and scene.blocks:
+    if pick.chance(16) and inventory.blocks:
         kind = pick.one(("read", "write"))
-        return call("transform_layout", scene.block(pick)[0], f'("{kind}", 0)', mapped, pad)
+        return call("transform_layout", inventory.block(pick)[0], f'("{kind}", 0)', mapped, pad)
     return call("transform_layout", text, mapped, f"pad_value={pad}" if pad else "")
 
 
 @writes("transform_layout")
-def transform_layout(scene: Scene, pick: Choices) -> str:
-    return transform(scene, pick, scene.buffers)
+def transform_layout(inventory: Inventory, pick: Choices) -> str:
+    return transform(inventory, pick, inventory.buffers)
 
 
 @writes("sequential_buffer_access")
-def sequential_buffer_access(scene: Scene, pick: Choices) -> str:
-    text, _ = scene.buffer(pick)
-    where = scene.place(pick) if pick.chance(3) else ""
-    return call("sequential_buffer_access", text, where, reassociate=licence(scene, pick))
+def sequential_buffer_access(inventory: Inventory, pick: Choices) -> str:
+    text, _ = inventory.buffer(pick)
+    where = inventory.place(pick) if pick.chance(3) else ""
+    return call("sequential_buffer_access", text, where, reassociate=licence(inventory, pick))
 
 
 @writes("sink_allocation")
-def sink_allocation(scene: Scene, pick: Choices) -> str:
-    return call("sink_allocation", scene.buffer(pick, scene.local)[0] if not pick.chance(20) else scene.buffer(pick)[0])
+def sink_allocation(inventory: Inventory, pick: Choices) -> str:
+    return call(
+        "sink_allocation",
+        inventory.buffer(pick, inventory.local)[0] if not pick.chance(20) else inventory.buffer(pick)[0],
+    )
 
 
 @writes("assume_padding")
-def assume_padding(scene: Scene, pick: Choices) -> str:
-    return call("assume_padding", scene.buffer(pick, _padded(scene) if not pick.chance(8) else None)[0])
+def assume_padding(inventory: Inventory, pick: Choices) -> str:
+    return call("assume_padding", inventory.buffer(pick, _padded(inventory) if not pick.chance(8) else None)[0])
 
 
 @writes("write_padding")
-def write_padding(scene: Scene, pick: Choices) -> str:
-    padded = _padded(scene)
-    text = scene.buffer(pick, [b for b in padded if b in scene.written] or padded if not pick.chance(8) else None)[0]
+def write_padding(inventory: Inventory, pick: Choices) -> str:
+    padded = _padded(inventory)
+    text = inventory.buffer(
+        pick, [b for b in padded if b in inventory.written] or padded if not pick.chance(8) else None
+    )[0]
     return call("write_padding", text, pick.one(("0", "0.0", "1")) if pick.chance(3) else "")
 
 
 @writes("restate")
-def restate(scene: Scene, pick: Choices) -> str:
+def restate(inventory: Inventory, pick: Choices) -> str:
     """What is stored, in other words: mostly the same value, now and then another one; or what is not there."""
-    known = [(x, text) for x in scene.stores_in(None) if (text := said(scene, x))] if not pick.chance(8) else []
+    known = [(x, text) for x in inventory.stores_in(None) if (text := said(inventory, x))] if not pick.chance(8) else []
     if not known:
-        text, buffer = scene.buffer(pick)
+        text, buffer = inventory.buffer(pick)
         names = ", ".join(INDICES[: len(buffer.shape)]) if buffer is not None else "i"
         element = f"s.buffer({text})[{names or '0'}]" if not text.startswith("s.") else f"{text}[{names or '0'}]"
         return call("restate", text, f"lambda {names}: {element}")
@@ -141,23 +146,23 @@ def restate(scene: Scene, pick: Choices) -> str:
     forms = [f"T.max({value}, {value})", f"({value}) * {one}", f"({value}) + {zero}", f"({value}) + {one}"]
     if indices:
         forms.insert(2, f"T.if_then_else({indices[0]} < 0, {zero}, {value})")
-    given = [f"{b.name}=s.buffer({scene.named(b)})" for b in dict.fromkeys(r.buffer for r in reads_of(store.value))]
-    return call("restate", scene.named(store.buffer), f"lambda {', '.join(indices + given)}: {pick.one(forms)}")
+    given = [f"{b.name}=s.buffer({inventory.named(b)})" for b in dict.fromkeys(r.buffer for r in reads_of(store.value))]
+    return call("restate", inventory.named(store.buffer), f"lambda {', '.join(indices + given)}: {pick.one(forms)}")
 
 
-def said(scene: Scene, store: Store) -> str:
+def said(inventory: Inventory, store: Store) -> str:
     """The value of a store as Python has it, of the indices; empty if it is not the only one, or cannot be said so."""
     from verified_tir.ir.script import script
     from verified_tir.script import tir
 
-    own = [x for x in scene.stores_in(None) if x.buffer is store.buffer]
+    own = [x for x in inventory.stores_in(None) if x.buffer is store.buffer]
     if len(own) != 1 or store.buffer.dtype.is_bool or store.buffer.dtype.lanes != 1:
         return ""
     where: dict[Var, Expr] = {e: Var.fresh(n, e.dtype) for n, e in zip(INDICES, store.indices, strict=False)
                               if isinstance(e, Var)}  # fmt: skip
     buffers = {r.buffer for r in reads_of(store.value)}
     unknown = set(free_vars(store.value)) - where.keys() - {b.data for b in buffers}
-    named = all(scene.named(b) == quoted(b.name) for b in (store.buffer, *buffers))
+    named = all(inventory.named(b) == quoted(b.name) for b in (store.buffer, *buffers))
     if len(where) != len(store.indices) or unknown or not named:
         return ""
     meant = substitute(store.value, where)
@@ -169,13 +174,13 @@ def said(scene: Scene, store: Store) -> str:
         return ""
 
 
-def _padded(scene: Scene) -> list[Buffer]:
+def _padded(inventory: Inventory) -> list[Buffer]:
     """Parameters whose layout has changed; all buffers, if none has."""
-    moved = {m.after.name for m in scene.schedule.theorem.relation}
-    return [b for b in scene.func.buffers if b.name in moved] or scene.buffers
+    moved = {m.after.name for m in inventory.schedule.theorem.relation}
+    return [b for b in inventory.func.buffers if b.name in moved] or inventory.buffers
 
 
-def predicate(scene: Scene, pick: Choices, buffer: Buffer | None) -> str:
+def predicate(inventory: Inventory, pick: Choices, buffer: Buffer | None) -> str:
     """A function of a buffer's indices that says which elements are meant."""
     sizes = extents(buffer) if buffer is not None else [4]
     names = [INDICES[k] for k in range(len(sizes))]
@@ -191,23 +196,23 @@ def predicate(scene: Scene, pick: Choices, buffer: Buffer | None) -> str:
 
 
 @writes("add_buffer_constraint")
-def add_buffer_constraint(scene: Scene, pick: Choices) -> str:
-    text, buffer = scene.buffer(pick)
+def add_buffer_constraint(inventory: Inventory, pick: Choices) -> str:
+    text, buffer = inventory.buffer(pick)
     floats = buffer is not None and buffer.dtype.is_float
     values = ("0.0", "1.0", "T.undef()", "-0.0") if floats else ("0", "1", "T.undef()")
-    before, axiom = where_assumed(scene, pick)
-    return call("add_buffer_constraint", text, predicate(scene, pick, buffer), pick.one(values), before=before,
+    before, axiom = where_assumed(inventory, pick)
+    return call("add_buffer_constraint", text, predicate(inventory, pick, buffer), pick.one(values), before=before,
                 axiom=axiom)  # fmt: skip
 
 
 @writes("assume")
-def assume(scene: Scene, pick: Choices) -> str:
-    before, axiom = where_assumed(scene, pick)
-    if scene.symbols and pick.chance(3):
-        name = f"s.symbol({quoted(pick.one(scene.symbols))})"
+def assume(inventory: Inventory, pick: Choices) -> str:
+    before, axiom = where_assumed(inventory, pick)
+    if inventory.symbols and pick.chance(3):
+        name = f"s.symbol({quoted(pick.one(inventory.symbols))})"
         claims = [f"{name} >= 1", f"{name} <= 8", f"{name} % 2 == 0", f"{name} >= 0", f"{name} == 0"]
         return call("assume", pick.one(claims), before=before, axiom=axiom)
-    text, buffer = scene.buffer(pick, list(scene.func.buffers) if not pick.chance(5) else None)
+    text, buffer = inventory.buffer(pick, list(inventory.func.buffers) if not pick.chance(5) else None)
     names = ", ".join(INDICES[: len(buffer.shape)]) if buffer is not None else "i"
     element = f"s.buffer({text})[{names or '0'}]" if not text.startswith("s.") else f"{text}[{names or '0'}]"
     floats = buffer is not None and buffer.dtype.is_float
@@ -218,8 +223,8 @@ def assume(scene: Scene, pick: Choices) -> str:
     return call("assume", f"lambda {names}: {pick.one(claims)}", text, before=before, axiom=axiom)
 
 
-def where_assumed(scene: Scene, pick: Choices) -> tuple[str, str]:
+def where_assumed(inventory: Inventory, pick: Choices) -> tuple[str, str]:
     """``before=`` and ``axiom=``, mostly an axiom: little else is true of arguments."""
     if pick.chance(3):
-        return scene.place(pick), ""
+        return inventory.place(pick), ""
     return "", "" if pick.chance(3) else "True"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import fitting
-from verified_tir.testing.scheduling.scene import Scene
+from verified_tir.testing.scheduling.inventory import Inventory
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
@@ -61,7 +61,7 @@ def _code(text: str) -> Any:
     return compile(text, "<step>", "exec")
 
 
-Writer = Callable[[Scene, Choices], str]
+Writer = Callable[[Inventory, Choices], str]
 """Writes one call for a program, by choices."""
 RuleBuilder = Callable[["Schedule", Choices], Iterator["Step"]]
 """Gives steps one by one; each is taken (or refused) before the next one is asked for."""
@@ -70,7 +70,7 @@ WRITERS: Final[dict[str, Writer]] = {}
 """How arguments are written, for each primitive."""
 FITTING: Final = "fitting"
 """The name of a plan for any primitive that has something to do when its turn comes."""
-RECIPES: Final[dict[str, RuleBuilder]] = {}
+SEQUENCES: Final[dict[str, RuleBuilder]] = {}
 """Realistic sequences, by name."""
 
 
@@ -84,16 +84,16 @@ def writes(primitive: str) -> Callable[[Writer], Writer]:
     return note
 
 
-def recipe(function: RuleBuilder) -> RuleBuilder:
-    """Decorator: the function below is a recipe."""
-    RECIPES[function.__name__] = function
+def sequence(function: RuleBuilder) -> RuleBuilder:
+    """Decorator: the function below is a sequence."""
+    SEQUENCES[function.__name__] = function
     return function
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A primitive, a recipe or ``fitting``, and the decisions from which its arguments are written."""
+    """A primitive, a sequence or ``fitting``, and the decisions from which its arguments are written."""
 
     name: str
     choices: bytes = b""
@@ -102,13 +102,13 @@ class Plan:
         """The steps for a schedule as it stands.  Take each one before asking for the next."""
         pick = Choices(self.choices)
         if self.name == FITTING:
-            scene = Scene(schedule)
-            name = pick.one(fitting(scene))
-            yield Step(name, WRITERS[name](scene, pick))
-        elif self.name in RECIPES:
-            yield from RECIPES[self.name](schedule, pick)
+            inventory = Inventory(schedule)
+            name = pick.one(fitting(inventory))
+            yield Step(name, WRITERS[name](inventory, pick))
+        elif self.name in SEQUENCES:
+            yield from SEQUENCES[self.name](schedule, pick)
         else:
-            yield Step(self.name, WRITERS[self.name](Scene(schedule), pick))
+            yield Step(self.name, WRITERS[self.name](Inventory(schedule), pick))
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.choices.rstrip(bytes(1))))})"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, final
 
 from hypothesis import strategies as st
 
-from verified_tir.testing.scheduling import recipes
+from verified_tir.testing.scheduling import sequences
 from verified_tir.testing.scheduling.seeds import seeds
-from verified_tir.testing.scheduling.step import FITTING, RECIPES, WRITERS, Plan, Step
+from verified_tir.testing.scheduling.step import FITTING, SEQUENCES, WRITERS, Plan, Step
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 DECISIONS = 12
 """How many decisions a plan holds; what comes later is decided for the first option."""
 
-assert recipes  # importing it has filled RECIPES
+assert sequences  # importing it has filled SEQUENCES
 
 
 def plans(names: Sequence[str] = ()) -> SearchStrategy[Plan]:
-    """A step that is written when the program is known: a primitive that fits, a recipe, or any primitive.
+    """A step that is written when the program is known: a primitive that fits, a sequence, or any primitive.
 
-    :param names: of primitives and recipes, among which to choose; all of them unless given.
+    :param names: of primitives and sequences, among which to choose; all of them unless given.
     """
     bytes_ = st.binary(min_size=DECISIONS, max_size=DECISIONS)
     if names:
         return st.builds(Plan, st.sampled_from(tuple(names)), bytes_)
     # most plans fit; the others see to it that every primitive is tried on what it was not made for
-    kinds = st.sampled_from(((FITTING,),) * 5 + (tuple(sorted(RECIPES)),) * 3 + (tuple(sorted(WRITERS)),))
+    kinds = st.sampled_from(((FITTING,),) * 5 + (tuple(sorted(SEQUENCES)),) * 3 + (tuple(sorted(WRITERS)),))
     return st.builds(Plan, kinds.flatmap(st.sampled_from), bytes_)
 
 
@@ -129,10 +129,10 @@ def schedules(
     *,
     max_steps: int = 8,
 ) -> SearchStrategy[Draft]:
-    """A program and up to ``max_steps`` steps or recipes for it.
+    """A program and up to ``max_steps`` steps or sequences for it.
 
     :param programs: the programs; textbook programs of small extents unless given.
-    :param names: of primitives and recipes, as for :func:`plans`.
+    :param names: of primitives and sequences, as for :func:`plans`.
     """
     chosen: SearchStrategy[tuple[Plan, ...]] = st.lists(plans(names), min_size=1, max_size=max_steps).map(tuple)
     return st.builds(Draft, seeds() if programs is None else programs, chosen)

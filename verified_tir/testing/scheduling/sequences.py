@@ -1,6 +1,6 @@
 """Sequences of steps that people take: one primitive prepares what the next one needs.
 
-Each recipe looks at the program anew before each step, and goes on whatever became of the one before: a step that is
+Each sequence looks at the program anew before each step, and goes on whatever became of the one before: a step that is
 refused leaves nothing behind, and the next one is tried on what there is.
 """
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from verified_tir.testing.scheduling import calls, layouts, loops, rewrites, staging
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import reduced
-from verified_tir.testing.scheduling.scene import Scene, call, listed, quoted
-from verified_tir.testing.scheduling.step import WRITERS, Step, recipe
+from verified_tir.testing.scheduling.inventory import Inventory, call, listed, quoted
+from verified_tir.testing.scheduling.step import WRITERS, Step, sequence
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
@@ -23,7 +23,7 @@ Steps = Iterator[Step]
 
 def write(primitive: str, s: Schedule, pick: Choices) -> Step:
     """A step with arguments for the program as it is now."""
-    return Step(primitive, WRITERS[primitive](Scene(s), pick))
+    return Step(primitive, WRITERS[primitive](Inventory(s), pick))
 
 
 def step(primitive: str, *arguments: str, **named: str) -> Step:
@@ -31,10 +31,10 @@ def step(primitive: str, *arguments: str, **named: str) -> Step:
     return Step(primitive, call(primitive, *arguments, **named))
 
 
-@recipe
+@sequence
 def tile_reorder_mark(s: Schedule, pick: Choices) -> Steps:
     """Two loops in tiles, the inner ones turned, one of them marked."""
-    found = Scene(s).chain(pick, 2, 2)
+    found = Inventory(s).chain(pick, 2, 2)
     if len(found) < 2:
         yield write("split", s, pick)
     else:
@@ -44,32 +44,32 @@ def tile_reorder_mark(s: Schedule, pick: Choices) -> Steps:
     yield write("simplify", s, pick)
 
 
-@recipe
+@sequence
 def layout_and_follow(s: Schedule, pick: Choices) -> Steps:
     """A parameter in another layout, the loops after it, and the branches gone (RFC 77)."""
-    scene = Scene(s)
-    _, buffer = scene.buffer(pick)
-    text = layouts.transform(scene, pick, [buffer] if buffer is not None else scene.buffers)
+    inventory = Inventory(s)
+    _, buffer = inventory.buffer(pick)
+    text = layouts.transform(inventory, pick, [buffer] if buffer is not None else inventory.buffers)
     yield Step("transform_layout", text)
-    name = quoted(buffer.name) if buffer is not None else scene.buffer(pick)[0]
-    yield step("sequential_buffer_access", name, reassociate=loops.licence(scene, pick))
+    name = quoted(buffer.name) if buffer is not None else inventory.buffer(pick)[0]
+    yield step("sequential_buffer_access", name, reassociate=loops.licence(inventory, pick))
     yield write(pick.one(("remove_branching_through_overcompute", "remove_overcompute_through_branching", "simplify")),
                 s, pick)  # fmt: skip
     yield write(pick.one(("remove_no_op", "assume_padding", "write_padding", "vectorize")), s, pick)
     yield write(pick.one(("remove_branching_through_overcompute", "reduce_loop_extents")), s, pick)
 
 
-@recipe
+@sequence
 def assume_and_overcompute(s: Schedule, pick: Choices) -> Steps:
     """Something is assumed of a parameter, then used."""
     yield write(pick.one(("assume", "add_buffer_constraint")), s, pick)
-    scene = Scene(s)
-    yield Step("transform_layout", layouts.transform(scene, pick, list(scene.func.buffers)))
+    inventory = Inventory(s)
+    yield Step("transform_layout", layouts.transform(inventory, pick, list(inventory.func.buffers)))
     yield write(pick.one(("remove_branching_through_overcompute", "simplify", "remove_no_op")), s, pick)
     yield write(pick.one(("simplify", "remove_overcompute_through_branching", "reorder", "rfactor")), s, pick)
 
 
-@recipe
+@sequence
 def copy_and_compute_at(s: Schedule, pick: Choices) -> Steps:
     """A copy, computed where it is used, in a smaller buffer."""
     yield write(pick.one(("cache_read", "cache_write")), s, pick)
@@ -79,21 +79,21 @@ def copy_and_compute_at(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("compute_inline", "reverse_compute_inline", "parallel")), s, pick)
 
 
-@recipe
+@sequence
 def copy_in_another_layout(s: Schedule, pick: Choices) -> Steps:
     """A copy whose layout has padding."""
     yield write(pick.one(("cache_read", "cache_write")), s, pick)
-    scene = Scene(s)
-    yield Step("transform_layout", layouts.transform(scene, pick, scene.local or scene.buffers))
+    inventory = Inventory(s)
+    yield Step("transform_layout", layouts.transform(inventory, pick, inventory.local or inventory.buffers))
     yield write("sequential_buffer_access", s, pick)
     yield write("remove_branching_through_overcompute", s, pick)
     yield write(pick.one(("compute_inline", "compute_at", "remove_no_op")), s, pick)
 
 
-@recipe
+@sequence
 def partial_sums(s: Schedule, pick: Choices) -> Steps:
     """A reduction in groups, then something that could rely on its bits."""
-    found = reduced(Scene(s))
+    found = reduced(Inventory(s))
     if found:
         loop = pick.one(found)
         yield step("split", loop.text, f"[None, {loops.factor(pick, loop)}]")
@@ -104,7 +104,7 @@ def partial_sums(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("remove_no_op", "simplify", "remove_branching_through_overcompute", "rfactor")), s, pick)
 
 
-@recipe
+@sequence
 def initialisation_apart(s: Schedule, pick: Choices) -> Steps:
     """The initialisation of a reduction in a nest of its own, and what then fits."""
     yield write("decompose_reduction", s, pick)
@@ -112,7 +112,7 @@ def initialisation_apart(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("pad_einsum", "reorder", "compute_inline", "remove_no_op")), s, pick)
 
 
-@recipe
+@sequence
 def padded_product(s: Schedule, pick: Choices) -> Steps:
     """A sum of products on padded copies, in tiles."""
     yield write("pad_einsum", s, pick)
@@ -120,10 +120,10 @@ def padded_product(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("reorder", "compute_inline", "tensorize", "vectorize")), s, pick)
 
 
-@recipe
+@sequence
 def function_apart(s: Schedule, pick: Choices) -> Steps:
     """A nest becomes a function, is scheduled alone, and comes back."""
-    if not Scene(s).blocks:
+    if not Inventory(s).blocks:
         yield write("blockize", s, pick)
     yield write("outline", s, pick)
     yield write(pick.one(("refine_call", "assume_precondition", "refine_call")), s, pick)
@@ -131,7 +131,7 @@ def function_apart(s: Schedule, pick: Choices) -> Steps:
     yield write("inline", s, pick)
 
 
-@recipe
+@sequence
 def intrinsic(s: Schedule, pick: Choices) -> Steps:
     """Tiles become an intrinsic."""
     yield write("split", s, pick)
@@ -141,7 +141,7 @@ def intrinsic(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("inline", "parallel", "simplify", "reorder")), s, pick)
 
 
-@recipe
+@sequence
 def merged_stages(s: Schedule, pick: Choices) -> Steps:
     """Neighbouring nests as one, their buffer made small or done without."""
     yield write(pick.one(("merge_adjacent_loops", "merge_loops", "move_after")), s, pick)
@@ -149,7 +149,7 @@ def merged_stages(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("fission", "remove_no_op", "parallel", "vectorize")), s, pick)
 
 
-@recipe
+@sequence
 def ranges_cut(s: Schedule, pick: Choices) -> Steps:
     """A loop in parts, the branches in them decided."""
     yield write(pick.one(("partition", "peel", "split")), s, pick)
@@ -157,7 +157,7 @@ def ranges_cut(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("merge_loops", "remove_loop", "remove_no_op", "fuse")), s, pick)
 
 
-@recipe
+@sequence
 def named_values(s: Schedule, pick: Choices) -> Steps:
     """An expression gets a name, or a store two steps, and statements move past it."""
     yield write(pick.one(("bind_expr", "split_write")), s, pick)
@@ -165,7 +165,7 @@ def named_values(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("inline_let", "merge_writes", "compute_inline", "remove_no_op")), s, pick)
 
 
-@recipe
+@sequence
 def noted_and_forgotten(s: Schedule, pick: Choices) -> Steps:
     """A loop or a block is annotated and changed, and the annotation is taken away."""
     yield write("annotate", s, pick)
@@ -173,7 +173,7 @@ def noted_and_forgotten(s: Schedule, pick: Choices) -> Steps:
     yield write("unannotate", s, pick)
 
 
-@recipe
+@sequence
 def stores_apart(s: Schedule, pick: Choices) -> Steps:
     """A store in two steps, something between them, and one store again."""
     yield write("split_write", s, pick)
@@ -181,7 +181,7 @@ def stores_apart(s: Schedule, pick: Choices) -> Steps:
     yield write("merge_writes", s, pick)
 
 
-@recipe
+@sequence
 def memory_of_an_iteration(s: Schedule, pick: Choices) -> Steps:
     """A copy that each iteration of a loop makes anew, in memory of its own."""
     yield write(pick.one(("cache_read", "cache_write")), s, pick)
@@ -190,11 +190,11 @@ def memory_of_an_iteration(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("parallel", "vectorize", "unroll", "set_scope")), s, pick)
 
 
-@recipe
+@sequence
 def padding_of_results(s: Schedule, pick: Choices) -> Steps:
     """A parameter that is written gets padding, which is stored, too (RFC 77's stage for producers)."""
-    scene = Scene(s)
-    text, buffer = scene.buffer(pick, [b for b in scene.func.buffers if b in scene.written])
+    inventory = Inventory(s)
+    text, buffer = inventory.buffer(pick, [b for b in inventory.func.buffers if b in inventory.written])
     zero = "0.0" if buffer is not None and buffer.dtype.is_float else "0"
     pad = pick.one(("T.undef()", "T.undef()", zero))
     yield step("transform_layout", text, layouts.padding_map(pick, buffer), pad_value=pad)
@@ -204,18 +204,20 @@ def padding_of_results(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("remove_branching_through_overcompute", "reduce_loop_extents", "parallel")), s, pick)
 
 
-@recipe
+@sequence
 def padding_left_alone(s: Schedule, pick: Choices) -> Steps:
     """Parameters get padding, loops run over all of it, and then no more."""
-    scene = Scene(s)
-    text, buffer = scene.buffer(pick, [b for b in scene.func.buffers if b not in scene.written] or scene.buffers)
+    inventory = Inventory(s)
+    text, buffer = inventory.buffer(
+        pick, [b for b in inventory.func.buffers if b not in inventory.written] or inventory.buffers
+    )
     zero = "0.0" if buffer is not None and buffer.dtype.is_float else "0"
     mapped = layouts.padding_map(pick, buffer)
     yield step("transform_layout", text, mapped, pad_value=zero)
-    for b in scene.func.buffers:  # those of the same shape hold the results, where each has one element to read
+    for b in inventory.func.buffers:  # those of the same shape hold the results, where each has one element to read
         if buffer is not None and b is not buffer and layouts.extents(b) == layouts.extents(buffer):
-            yield step("transform_layout", scene.named(b), mapped, pad_value=zero)
-    yield step("sequential_buffer_access", text, reassociate=loops.licence(scene, pick))
+            yield step("transform_layout", inventory.named(b), mapped, pad_value=zero)
+    yield step("sequential_buffer_access", text, reassociate=loops.licence(inventory, pick))
     yield step("remove_branching_through_overcompute", wrap_indices="" if pick.chance(2) else "True")
     yield step("remove_overcompute_through_branching")
     yield write(pick.one(("simplify", "hoist_expression", "reduce_loop_extents", "partition")), s, pick)

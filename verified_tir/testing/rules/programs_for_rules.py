@@ -25,7 +25,7 @@ from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing.rules.building import function, load, store
 from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
 
-Scene = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule | RuleBuilder]]
+Fitting = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule | RuleBuilder]]
 """Statements in a row, and the rule for them, given the path of their sequence and their position in it."""
 
 
@@ -33,7 +33,7 @@ def _copy(stmt: Stmt, old: Var, new: Var) -> Stmt:
     return refresh_binders(substitute(stmt, {old: new}))[0]
 
 
-def _two_loops(draw: Draw, scope: Scope, same: bool) -> Scene:
+def _two_loops(draw: Draw, scope: Scope, same: bool) -> Fitting:
     i, j = Var.fresh("i"), Var.fresh("j")
     low, extent = bounds(draw, scope)
     first = statement(draw, scope.with_integer(i))
@@ -45,18 +45,18 @@ def _two_loops(draw: Draw, scope: Scope, same: bool) -> Scene:
     return loops, moves.fuse
 
 
-def _split_loop(draw: Draw, scope: Scope) -> Scene:
+def _split_loop(draw: Draw, scope: Scope) -> Fitting:
     i = Var.fresh("i")
     parts = [statement(draw, scope.with_integer(i)) for _ in range(2)]
     return (For(i, *bounds(draw, scope), seq(*parts)),), lambda path, k: moves.fission((*path, k), 1)
 
 
-def _same_branches(draw: Draw, scope: Scope) -> Scene:
+def _same_branches(draw: Draw, scope: Scope) -> Fitting:
     body = statement(draw, scope)
     return (If(condition(draw, scope), body, refresh_binders(body)[0]),), lambda path, k: moves.merge((*path, k))
 
 
-def _inner_branch(draw: Draw, scope: Scope) -> Scene:
+def _inner_branch(draw: Draw, scope: Scope) -> Fitting:
     i = Var.fresh("i")
     inner = scope.with_integer(i)
     other = statement(draw, inner) if draw(st.booleans()) else None
@@ -64,13 +64,13 @@ def _inner_branch(draw: Draw, scope: Scope) -> Scene:
     return (For(i, *bounds(draw, scope), branch),), lambda path, k: moves.hoist((*path, k))
 
 
-def _outer_branch(draw: Draw, scope: Scope) -> Scene:
+def _outer_branch(draw: Draw, scope: Scope) -> Fitting:
     i = Var.fresh("i")
     loop = For(i, *bounds(draw, scope), statement(draw, scope.with_integer(i)))
     return (If(condition(draw, scope), loop),), lambda path, k: moves.sink((*path, k))
 
 
-def _nested_branch(draw: Draw, scope: Scope) -> Scene:
+def _nested_branch(draw: Draw, scope: Scope) -> Fitting:
     c, d, body = condition(draw, scope), condition(draw, scope), statement(draw, scope)
     match draw(st.integers(0, 2)):
         case 0:
@@ -80,7 +80,7 @@ def _nested_branch(draw: Draw, scope: Scope) -> Scene:
     return (If(c, body, statement(draw, scope)),), lambda path, k: moves.reshape((*path, k), "negate")
 
 
-def _decided_branch(draw: Draw, scope: Scope) -> Scene:
+def _decided_branch(draw: Draw, scope: Scope) -> Fitting:
     """A branch on an element just stored, with a statement between that may end what is known of it."""
     b = one_of(draw, *scope.buffers)
     where, what = access(draw, scope, b), value(draw, scope, b, 0)
@@ -92,7 +92,7 @@ def _decided_branch(draw: Draw, scope: Scope) -> Scene:
     return (store(b, what, *where), between, branch), lambda path, k: moves.decide((*path, k + 1 + steps), truth)
 
 
-def _moved_buffer(draw: Draw, scope: Scope) -> Scene:
+def _moved_buffer(draw: Draw, scope: Scope) -> Fitting:
     i = Var.fresh("i")
     t = Buffer.declare("t", (draw(st.integers(1, 3)),), one_of(draw, "int32", "float32"))
     inner = scope.with_integer(i).with_buffer(t)
@@ -108,7 +108,7 @@ def _moved_buffer(draw: Draw, scope: Scope) -> Scene:
     return (Allocate(t, seq(*outside)),), lambda path, k: Move((*path, k), (*path, k + ahead), count)
 
 
-def _windows(draw: Draw, scope: Scope) -> Scene:
+def _windows(draw: Draw, scope: Scope) -> Fitting:
     """A loop whose iterations use a few neighbours each of a buffer of their own, and a map onto a smaller one."""
     i, j, k, x, y = (Var.fresh(name) for name in "ijkxy")
     t = Buffer.declare("t", (8,), "int32")
@@ -136,7 +136,7 @@ def _fitting(draw: Draw, b: Buffer, i: Var) -> tuple[Expr, ...]:
     return (*[const(0)] * (len(b.shape) - 1), last)
 
 
-def _marked_loop(draw: Draw, scope: Scope) -> Scene:
+def _marked_loop(draw: Draw, scope: Scope) -> Fitting:
     i = Var.fresh("i")
     b, c = one_of(draw, *scope.buffers), one_of(draw, *scope.buffers)
     b = one_of(draw, b, c)
@@ -153,7 +153,7 @@ def _marked_loop(draw: Draw, scope: Scope) -> Scene:
     return (For(i, const(0), extent, body),), lambda path, k: Same((*path, k), marked)
 
 
-def _neighbours(draw: Draw, scope: Scope) -> Scene:
+def _neighbours(draw: Draw, scope: Scope) -> Fitting:
     """Two loops, a loop and a store, or two stores, over few elements."""
 
     def one() -> Stmt:
@@ -166,7 +166,7 @@ def _neighbours(draw: Draw, scope: Scope) -> Scene:
     return (one(), one()), moves.swap
 
 
-def _single_iteration(draw: Draw, scope: Scope) -> Scene:
+def _single_iteration(draw: Draw, scope: Scope) -> Fitting:
     i = Var.fresh("i")
     n = scope.integers[0]
     extent = one_of(draw, const(1), const(1), binary("min", binary("max", n, 1), 1), n, const(2))
@@ -176,7 +176,7 @@ def _single_iteration(draw: Draw, scope: Scope) -> Scene:
     )
 
 
-def _erased(draw: Draw, scope: Scope) -> Scene:
+def _erased(draw: Draw, scope: Scope) -> Fitting:
     """What ``_stored_again`` would insert stands there; or a store that a later one overwrites."""
     (first, between), rule = _stored_again(draw, scope)
     inserted = rule((), 0)
@@ -187,7 +187,7 @@ def _erased(draw: Draw, scope: Scope) -> Scene:
     return (first, between, inserted.stmt), lambda path, k: Erase((*path, k), overwritten_by=steps + 1)
 
 
-def _stored_again(draw: Draw, scope: Scope) -> Scene:
+def _stored_again(draw: Draw, scope: Scope) -> Fitting:
     """A store, alone or in a loop; a statement; then the same store again, or one like it."""
     i, j = Var.fresh("i"), Var.fresh("j")
     b = one_of(draw, *scope.buffers)
@@ -205,7 +205,7 @@ def _stored_again(draw: Draw, scope: Scope) -> Scene:
     return (first, between), lambda path, k: Insert((*path, k + steps), again, "after")
 
 
-SCENES: dict[str, Callable[[Draw, Scope], Scene]] = {
+FITTING: dict[str, Callable[[Draw, Scope], Fitting]] = {
     "fuse": lambda draw, scope: _two_loops(draw, scope, False),
     "join index sets": lambda draw, scope: _two_loops(draw, scope, True),
     "fission": _split_loop,
@@ -225,7 +225,7 @@ SCENES: dict[str, Callable[[Draw, Scope], Scene]] = {
 
 
 @st.composite
-def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule | RuleBuilder]:
+def fitting(draw: Draw, name: str) -> tuple[PrimFunc, Rule | RuleBuilder]:
     """A program made for a rule: its statements in a sequence, in a loop or branch or alone."""
     x, y, z = (
         Buffer.declare("X", (6,), "int32"),
@@ -237,7 +237,7 @@ def scenes(draw: Draw, name: str) -> tuple[PrimFunc, Rule | RuleBuilder]:
     around = draw(st.integers(0, 3))
     inner = scope if around < 2 else Scope([n, o], scope.buffers, scope.depth, scope.callees)
     before = [statement(draw, inner)] if draw(st.booleans()) else []
-    parts, rule = SCENES[name](draw, inner)
+    parts, rule = FITTING[name](draw, inner)
     body = seq(*before, *parts, store(z, value(draw, inner, z, 1), 0))
     offset = len(before[0].stmts) if before and isinstance(before[0], Seq) else len(before)
     if around == 1:

@@ -36,7 +36,7 @@ Arguments: TypeAlias = dict[str, Any]
 Maps: TypeAlias = Mapping[str, Correspondence]
 MOST_STEPS: Final = 20_000
 SIZES: Final = (3, 2, 0, 1, 4, 5, 7, -1)
-"""What symbols are, in trials."""
+"""What symbols are in runs of the reference."""
 KINDS: Final = ("small", "special", "normal", "near", "bits", "constants", "same", "zeros")
 
 

@@ -1,7 +1,7 @@
 """What there is in a program, in the words with which a schedule's user would name it.
 
-A :class:`Scene` looks at a schedule as it stands.  Names are source text: ``"i"`` in quotes where that name is the only
-one, ``s.loops()[3]`` where it is not.
+An :class:`Inventory` looks at a schedule as it stands.  Names are source text: ``"i"`` in quotes where that name is
+the only one, ``s.loops()[3]`` where it is not.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Loop:
 
 
 @final
-class Scene:
+class Inventory:
     """Loops, blocks, buffers, lets of a program, with the texts that name them in a call of a primitive."""
 
     def __init__(self, schedule: Schedule) -> None:
@@ -241,6 +241,6 @@ def listed(items: Iterable[object]) -> str:
     return f"[{', '.join(map(str, items))}]"
 
 
-def statement_at(scene: Scene, path: Path) -> Stmt:
+def statement_at(inventory: Inventory, path: Path) -> Stmt:
     """The statement at a place of the program."""
-    return at(scene.func.body, path)
+    return at(inventory.func.body, path)
