@@ -12,7 +12,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.testing.compiled import assert_compiles_alike
 
 
-@seed(7)  # of those that find, without ``codegen.extrema``, what it is for
+@seed(7)  # of those that find, without ``codegen.order``, what it is for
 @given(case=choice_programs())
 @settings(max_examples=few(30, 150), deadline=None, derandomize=False, database=None)
 def test_choices(case: tuple[PrimFunc, tuple[dict[str, Any], ...]]) -> None:

@@ -21,7 +21,7 @@ from verified_tir.codegen.llvm_types import REGISTER
 from verified_tir.codegen.target import Target
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import BinaryOp, Expr, Var
 from verified_tir.ir.node import Node
 
 Register: TypeAlias = "str | int"
@@ -73,7 +73,7 @@ class Module:
     """What the functions of one module share.
 
     ``optimise_loops`` says that LLVM's loop optimisations are worth their time: some innermost loop stores scalars, or
-    is short.  ``misfolded`` are the comparisons that LLVM must not take for those of minima and maxima.
+    is short.  ``orders`` are the operators, with the types of their operands, that are calls (``order.py``).
     ``from_integers`` says that floats are computed from integers somewhere (``floats.narrow`` asks).
     """
 
@@ -88,7 +88,7 @@ class Module:
         self.flags: dict[Var, int] = {}
         self.index: dict[Expr, bool] = {}
         self.harmless: dict[Expr, bool] = {}
-        self.misfolded: frozenset[Expr] = frozenset()
+        self.orders: dict[tuple[BinaryOp, DType], None] = {}
         self.from_integers = False
         self.parallel = False
         self.weights: dict[Node, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import llvmlite.binding as llvm
 
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.order import define_order, hidden
 from verified_tir.codegen.target import Target, initialize
 
 
@@ -37,6 +38,7 @@ def optimised_text(text: str, target: Target) -> str:
 def optimise(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """The optimised module, and the machine that makes code of it."""
     initialize()
+    text, definitions = hidden(text)
     try:
         module = llvm.parse_assembly(text)
         module.verify()
@@ -57,5 +59,6 @@ def optimise(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMach
         passes.add_simplify_cfg_pass()
         passes.add_instruction_combine_pass()
     passes.run(module, builder)
+    define_order(module, definitions, builder, loops=loops)
     module.verify()
     return module, machine

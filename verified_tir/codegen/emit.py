@@ -18,10 +18,10 @@ from verified_tir.codegen.calls import call
 from verified_tir.codegen.casts import cast
 from verified_tir.codegen.choices import if_then_else, logic, selection
 from verified_tir.codegen.errors import CodegenError
-from verified_tir.codegen.extrema import misfolded
 from verified_tir.codegen.llvm_types import REGISTER, float_constant, parameter_type
 from verified_tir.codegen.memory import load
 from verified_tir.codegen.operators import negation
+from verified_tir.codegen.order import order_functions
 from verified_tir.codegen.statements import statement
 from verified_tir.codegen.target import Target
 from verified_tir.codegen.vectors import broadcast, ramp, shuffle
@@ -113,7 +113,6 @@ def emit(func: PrimFunc, target: Target) -> Emitted:
 def _emitted(func: PrimFunc, target: Target) -> Emitted:
     module = Module(target, RULES)
     module.notes = alias_notes(func.body, module.metadata)
-    module.misfolded = misfolded(func.body)
     module.from_integers = any(_is_from_integer(n) for n in walk(func.body))
     b = Function(module)
     parameters = _parameters(func)
@@ -140,6 +139,7 @@ def _module_lines(module: Module, func: PrimFunc, kernel: list[str]) -> list[str
         "",
         *kernel,
         *module.functions,
+        *order_functions(module),
         *module.declarations,
         attributes,
         *scalar,

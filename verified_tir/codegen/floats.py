@@ -21,7 +21,7 @@ def widen(b: Function, dtype: DType, x: Register) -> str:
     """A float16 or bfloat16 as float32, exactly."""
     kind = REGISTER[lanes_of(FLOAT32, dtype.lanes)]
     if dtype.code == "float":
-        _need_half(b)
+        need_half(b)
         return b.assign(f"fpext {REGISTER[dtype]} {x} to {kind}")
     words = lanes_of(INT32, dtype.lanes)
     bits = b.assign(f"zext {REGISTER[dtype]} {x} to {REGISTER[words]}")
@@ -29,7 +29,11 @@ def widen(b: Function, dtype: DType, x: Register) -> str:
     return b.assign(f"bitcast {REGISTER[words]} {shifted} to {kind}")
 
 
-def _need_half(b: Function) -> None:
+def need_half(b: Function) -> None:
+    """Refuse float16 on a processor that cannot convert it.
+
+    :raises CodegenError: there.
+    """
     if not b.module.target.converts_half:
         raise CodegenError(
             f"{b.module.target.cpu} cannot convert float16 (it lacks F16C); use float32 or bfloat16 buffers instead"
@@ -40,7 +44,7 @@ def narrow(b: Function, dtype: DType, x: Register) -> str:
     """A float32 rounded to float16 or bfloat16."""
     kind = REGISTER[lanes_of(FLOAT32, dtype.lanes)]
     if dtype.code == "float":
-        _need_half(b)
+        need_half(b)
         if b.module.from_integers:
             x = _infinite_if_large(b, dtype.lanes, x)
         return b.assign(f"fptrunc {kind} {x} to {REGISTER[dtype]}")

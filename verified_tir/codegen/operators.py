@@ -1,31 +1,27 @@
 """Binary operators into instructions.
 
-Most are one instruction, which :data:`SIMPLE` names for each type.  The others: divisions that round down, minimum and
-maximum (``select(a < b, a, b)``, bit for bit, so that NaN and zeros behave), and arithmetic of float16 and bfloat16.
-That is computed in float32 and rounded, which equals one rounding for ``+ - * /``, as 24 >= 2 * 11 + 2 (S. A. Figueroa,
-"When is double rounding innocuous?", 1995); subnormal results are exact in float32 or far enough from a tie.
+Most are one instruction, which :data:`SIMPLE` names for each type.  The others: divisions that round down, the order of
+floats (``order.py``), minimum and maximum of integers, and arithmetic of float16 and bfloat16.  That is computed in
+float32 and rounded, which equals one rounding for ``+ - * /``, as 24 >= 2 * 11 + 2 (S. A. Figueroa, "When is double
+rounding innocuous?", 1995); subnormal results are exact in float32 or far enough from a tie.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 from verified_tir.codegen.builder import INDEX, MEMORY, NONNEGATIVE, Function, Register, Value
 from verified_tir.codegen.floats import narrow, widen
 from verified_tir.codegen.llvm_types import REGISTER, bools, lanes_of, splat
-from verified_tir.ir.dtype import FLOAT32, INT32, INT64, DType
+from verified_tir.codegen.order import ORDER_OPS, ordered
+from verified_tir.ir.dtype import FLOAT32, DType
 from verified_tir.ir.expr import COMPARE_OPS, Binary, BinaryOp, Not
-from verified_tir.ir.floats import bits_of
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.operators import binary_operation
 
 _FLOAT = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _BITS = {"bitand": "and", "bitor": "or", "bitxor": "xor"}
-_FCMP = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_FCMP = {"eq": "oeq", "ne": "une"}
 _DIVIDE = {"truncdiv": "div", "truncmod": "rem", "floordiv": "div", "floormod": "rem"}
 
-Comparison: TypeAlias = Callable[[Function, BinaryOp, DType, Register, Register], str]
 Simple = tuple[str, str, DType]
 """The instruction for data, the one for index arithmetic, and the type of the result."""
 
@@ -54,7 +50,7 @@ def simple_instruction(op: str, dtype: DType) -> Simple | None:
 
 
 def _comparison(op: str, dtype: DType, kind: str) -> Simple | None:
-    if dtype.is_float and dtype.bits < 32:
+    if dtype.is_float and (dtype.bits < 32 or op not in _FCMP):
         return None
     if dtype.is_float:
         text = f"fcmp {_FCMP[op]} {kind}"
@@ -90,15 +86,13 @@ def binary(b: Function, e: Binary) -> Value:
             return x, dtype, flags
     elif x == 0 and op == "add" and type(x) is int:
         return y, dtype, flags
-    if e in b.module.misfolded:
-        if op in COMPARE_OPS:
-            return ordered(b, op, dtype, x, y), bools(dtype.lanes), flags
-        return _extremum(b, op, dtype, x, y, ordered), dtype, flags
+    if dtype.is_float and op in ORDER_OPS:
+        return ordered(b, op, dtype, x, y), bools(dtype.lanes) if op in COMPARE_OPS else dtype, flags
     simple = SIMPLE[op, dtype]
     if simple is not None:
         return b.assign(f"{simple[flags & INDEX]} {x}, {y}"), simple[2], flags
     if op in ("min", "max"):
-        return _extremum(b, op, dtype, x, y, compare), dtype, flags
+        return _extremum(b, op, dtype, x, y), dtype, flags
     if dtype.is_float:
         return (*_in_float32(b, op, dtype, x, y), flags)
     if xf & yf & NONNEGATIVE:
@@ -138,69 +132,25 @@ def negation(b: Function, e: Not) -> Value:
     return b.assign(f"xor {REGISTER[dtype]} {x}, {splat(dtype, 'true')}"), dtype, flags & ~NONNEGATIVE
 
 
-def compare(b: Function, op: BinaryOp, dtype: DType, x: Register, y: Register) -> str:
-    """A comparison; float16 and bfloat16 are compared in float32."""
-    simple = SIMPLE[op, dtype]
-    if simple is None:
-        wide = lanes_of(FLOAT32, dtype.lanes)
-        x, y, simple = widen(b, dtype, x), widen(b, dtype, y), SIMPLE[op, wide]
-        assert simple is not None
-    return b.assign(f"{simple[0]} {x}, {y}")
-
-
 def select(b: Function, condition: Register, lanes: int, dtype: DType, x: Register, y: Register) -> str:
     """``condition ? x : y``; ``lanes`` are the condition's."""
     kind = REGISTER[dtype]
     return b.assign(f"select {REGISTER[bools(lanes)]} {condition}, {kind} {x}, {kind} {y}")
 
 
-def ordered(b: Function, op: BinaryOp, dtype: DType, x: Register, y: Register) -> str:
-    """A comparison of floats by their bits, which LLVM takes for no part of a minimum or maximum.
-
-    Without their sign bit numbers are in the order of their magnitudes, and NaN is beyond infinity; with it, negative
-    ones are turned round.
-    """
-    if dtype.bits < 32:
-        x, y, dtype = widen(b, dtype, x), widen(b, dtype, y), lanes_of(FLOAT32, dtype.lanes)
-    if op in ("lt", "le"):
-        x, y = y, x
-    words = lanes_of(INT32 if dtype.bits == 32 else INT64, dtype.lanes)
-    kind, flag = REGISTER[words], REGISTER[bools(dtype.lanes)]
-    infinity = splat(words, bits_of(dtype.scalar, float("inf")))
-    (m, i), (n, j) = (_keys(b, dtype, words, v) for v in (x, y))
-    numbers = b.assign(
-        f"and {flag} {b.assign(f'icmp ule {kind} {m}, {infinity}')}, {b.assign(f'icmp ule {kind} {n}, {infinity}')}"
-    )
-    zeros = b.assign(f"icmp eq {kind} {b.assign(f'or {kind} {m}, {n}')}, {splat(words, 0)}")
-    strict = op in ("lt", "gt")
-    beyond = b.assign(f"icmp {'sgt' if strict else 'sge'} {kind} {i}, {j}")
-    apart = b.assign(f"xor {flag} {zeros}, {splat(bools(dtype.lanes), 'true')}") if strict else zeros
-    found = b.assign(f"{'and' if strict else 'or'} {flag} {beyond}, {apart}")
-    return b.assign(f"and {flag} {found}, {numbers}")
-
-
-def _keys(b: Function, dtype: DType, words: DType, x: Register) -> tuple[str, str]:
-    """The magnitude of a float, and an integer that is in the order of floats (a zero is two of them)."""
-    kind = REGISTER[words]
-    bits = b.assign(f"bitcast {REGISTER[dtype]} {x} to {kind}")
-    sign = b.assign(f"ashr {kind} {bits}, {splat(words, words.bits - 1)}")
-    turned = b.assign(f"lshr {kind} {sign}, {splat(words, 1)}")
-    magnitude = b.assign(f"and {kind} {bits}, {splat(words, words.scalar.max_value)}")
-    return magnitude, b.assign(f"xor {kind} {bits}, {turned}")
-
-
-def _extremum(b: Function, op: str, dtype: DType, x: Register, y: Register, how: Comparison) -> str:
-    first = how(b, "lt" if op == "min" else "gt", dtype, x, y)
+def _extremum(b: Function, op: str, dtype: DType, x: Register, y: Register) -> str:
+    simple = SIMPLE["lt" if op == "min" else "gt", dtype]
+    assert simple is not None
+    first = b.assign(f"{simple[0]} {x}, {y}")
     return select(b, first, dtype.lanes, dtype, x, y)
 
 
 def _in_float32(b: Function, op: BinaryOp, dtype: DType, x: Register, y: Register) -> tuple[str, DType]:
     """An operator on float16 or bfloat16."""
-    if op in COMPARE_OPS:
-        return compare(b, op, dtype, x, y), bools(dtype.lanes)
-    kind = REGISTER[lanes_of(FLOAT32, dtype.lanes)]
-    exact = b.assign(f"{_FLOAT[op]} {kind} {widen(b, dtype, x)}, {widen(b, dtype, y)}")
-    return narrow(b, dtype, exact), dtype
+    simple = SIMPLE[op, lanes_of(FLOAT32, dtype.lanes)]
+    assert simple is not None
+    exact = b.assign(f"{simple[0]} {widen(b, dtype, x)}, {widen(b, dtype, y)}")
+    return (exact, simple[2]) if op in COMPARE_OPS else (narrow(b, dtype, exact), dtype)
 
 
 def _floor(b: Function, op: str, dtype: DType, x: Register, y: Register) -> str:

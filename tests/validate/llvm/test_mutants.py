@@ -17,6 +17,7 @@ PROGRAMS = {
     "differences": program(TWO.format("float32"), "for i in range(8):\n    C[i] = A[i] - B[7 - i]"),
     "fused": program(TWO.format("float32"), "for i in T.vectorized(8):\n    C[i] = T.fma(A[i], B[i], C[i])"),
     "guarded": program(TWO.format("float32"), "for i in range(8):\n    if A[i] < B[i]:\n        C[i] = A[i]"),
+    "ordered": program(TWO.format("float32"), "for i in range(8):\n    C[i] = T.max(A[i], B[i])"),
     "shifts": program(TWO.format("int32"), "for i in range(8):\n    C[i] = (A[i] >> 3) * B[i]"),
     "divisions": program(TWO.format("int32"), "for i in range(8):\n    C[i] = T.truncdiv(A[i], 7)"),
     "casts": program(
@@ -52,6 +53,9 @@ MUTANTS = [
     ("guarded", r"fcmp olt", "fcmp ole"),
     ("guarded", r"fcmp olt", "fcmp ult"),
     ("guarded", r"fcmp olt", "fcmp ogt"),
+    ("ordered", r"fcmp ogt", "fcmp oge"),
+    ("ordered", r"fcmp ogt", "fcmp ugt"),
+    ("ordered", r"(@vtir.order.max.float32\(float )(%\w+)(, float )(%\w+)", r"\1\4\3\2"),
     ("shifts", r"ashr", "lshr"),
     ("shifts", r"(ashr [^,]*), 3", r"\1, 4"),
     ("shifts", r"mul i32", "mul nsw i32"),
@@ -100,6 +104,8 @@ def test_fast_math_is_refused(flag: str) -> None:
         ("sums", r"align 4$", "align 4, !range !{i32 0, i32 1}", "LLVM refuses the text"),
         ("sums", r"nounwind \"target-cpu\"", 'nounwind "denormal-fp-math"="preserve-sign" "target-cpu"', "denormal"),
         ("sums", r"(store float %\w+, ptr %\w+)", r"\1, align 4, !nontemporal !9 ;", "nontemporal"),
+        ("ordered", "define linkonce_odr", "define weak", "weak"),
+        ("ordered", "alwaysinline", "alwaysinline convergent", "convergent"),
         ("sums", r"= load float", "= load volatile float", "volatile"),
     ],
 )  # fmt: skip

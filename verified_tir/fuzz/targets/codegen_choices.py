@@ -2,7 +2,7 @@
 
 What decides is compared, negated, stored, made a number or an index; what is chosen is often what was compared, now and
 then computed, copied or converted before.  LLVM finds minima and maxima in much of this, and NaN tells whether it was
-right (``codegen.extrema``).
+right (``codegen.order``).
 """
 
 from __future__ import annotations

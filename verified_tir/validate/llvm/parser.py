@@ -24,7 +24,7 @@ KERNEL: Final = "vtir_kernel"
 """The name of the function in a module that implements a program."""
 _HARMLESS_LINES: Final = ("source_filename", "declare ", "!", ";")
 _LINKAGE: Final = frozenset({
-    "internal", "private", "dso_local", "hidden", "fastcc", "ccc", "local_unnamed_addr", "unnamed_addr",
+    "internal", "private", "linkonce_odr", "dso_local", "hidden", "fastcc", "ccc", "local_unnamed_addr", "unnamed_addr",
 })  # fmt: skip
 _FUNCTION_WORDS: Final = frozenset({
     "nounwind", "nofree", "norecurse", "nosync", "mustprogress", "willreturn", "memory", "nocallback", "speculatable",
@@ -32,6 +32,7 @@ _FUNCTION_WORDS: Final = frozenset({
 })  # fmt: skip
 _FUNCTION_KEYS: Final = frozenset({
     "target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width", "tune-cpu", "alloc-family",
+    "vector-function-abi-variant",
 })  # fmt: skip
 _NAME: Final = re.compile(r'@(?:"[^"]*"|[-\w.$]+)')
 _GROUP: Final = re.compile(r"(?<=\s)#\d+")
