@@ -93,8 +93,8 @@ nets: $(READY)
 # Each obligation and side condition of the kernel taken away, and the table of who noticed; takes hours, and goes on from
 # where it was stopped.
 mutate: $(READY)
-	$(BIN)/vtir mutate --jobs $(WORKERS); test $$? -le 1
-	$(BIN)/vtir mutate --write-docs
+	$(BIN)/python -m tests.mutation --jobs $(WORKERS); test $$? -le 1
+	$(BIN)/python -m tests.mutation --write-docs
 
 # A campaign of the fuzzer over all targets, for TIME; goes on where it was stopped, findings are in fuzz-findings/.
 fuzz: $(READY)

@@ -1,8 +1,8 @@
 """How many planted faults the fuzzer's kernel target finds, and how fast.
 
-    python benchmarks/kernel_faults.py --seconds 60 --every 20          every twentieth mutant of the kernel
-    python benchmarks/kernel_faults.py --seconds 300 --only rules/reorder
-    python benchmarks/kernel_faults.py --json
+    python -m benchmarks.kernel_faults --seconds 60 --every 20          every twentieth mutant of the kernel
+    python -m benchmarks.kernel_faults --seconds 300 --only rules/reorder
+    python -m benchmarks.kernel_faults --json
 
 Each fault is put into a process of its own, which draws and checks cases until one fails or its time is over: of
 processor time, so that other work on the machine does not count.
@@ -22,12 +22,12 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.mutation.listing import select
+from tests.mutation.mutant import Mutant
+from tests.mutation.swap import CannotSwap, swap
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.kernel import TARGET
 from verified_tir.kernel import context
-from verified_tir.mutation.listing import select
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.swap import CannotSwap, swap
 
 ROOT = Path(__file__).resolve().parents[1]
 FORGOTTEN = ("_effects_cache",)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from verified_tir.mutation.trusted import trusted_files
+from tests.mutation.trusted import trusted_files
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "trust.md"

@@ -1,4 +1,4 @@
-"""``vtir mutate``: what it lists, shows and refuses; real mutants, killed by the tests that were written for them."""
+"""The command: what it lists, shows and refuses; real mutants, killed by the tests that were written for them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from verified_tir.cli.mutate import MISTAKE, OK, Options, run, seconds
-from verified_tir.mutation.engine import Engine
-from verified_tir.mutation.listing import select
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.sources import NotACheckout, checkout
+from tests.mutation.command import MISTAKE, OK, Options, run, seconds
+from tests.mutation.engine import Engine
+from tests.mutation.listing import select
+from tests.mutation.mutant import Mutant
+from tests.mutation.sources import checkout
 
 ROOT = checkout()
 
@@ -51,11 +51,6 @@ def test_show(asked: list[Mutant], capsys: pytest.CaptureFixture[str]) -> None:
 def test_mistakes(options: Options, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(options) == MISTAKE
     assert said in capsys.readouterr().err
-
-
-def test_a_package_without_tests_is_no_checkout(tmp_path: Path) -> None:
-    with pytest.raises(NotACheckout, match="clone the repository"):
-        checkout(tmp_path)
 
 
 def test_budgets() -> None:

@@ -9,15 +9,15 @@ from typing import Any, cast
 
 import pytest
 
+from tests.mutation import selection
+from tests.mutation.engine import Engine
+from tests.mutation.mutant import Mutant
+from tests.mutation.operators import mutants
+from tests.mutation.results import Result
+from tests.mutation.selection import COUNTS, may_decide
+from tests.mutation.sources import Source
+from tests.mutation.worker import _decides
 from verified_tir.kernel.theorem import licensed
-from verified_tir.mutation import selection
-from verified_tir.mutation.engine import Engine
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.operators import mutants
-from verified_tir.mutation.results import Result
-from verified_tir.mutation.selection import COUNTS, may_decide
-from verified_tir.mutation.sources import Source
-from verified_tir.mutation.worker import _decides
 
 RULE = """
 from functools import lru_cache

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from verified_tir.mutation.operators import GROUPS, OPERATORS, mutants
-from verified_tir.mutation.sources import Source
+from tests.mutation.operators import GROUPS, OPERATORS, mutants
+from tests.mutation.sources import Source
 
 RULE = """
 class Swap:
@@ -26,7 +26,7 @@ class Swap:
 def texts(source: str, group: str) -> dict[str, tuple[str, str]]:
     """Ids, without the file, of a group's mutants: what changes, and with what effect."""
     module = Source("verified_tir/kernel/rules/toy.py", source.encode())
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for m in mutants(module, (group,)):
         old = source.encode()[m.start : m.end].decode()
         found[m.id.removeprefix("rules.toy:")] = (f"{old} -> {m.text}", m.effect)

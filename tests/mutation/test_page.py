@@ -1,4 +1,4 @@
-"""What ``vtir mutate`` names, and how the page shows what became of it.  No mutant's text or number is fixed here."""
+"""What ids of mutants mean, and how the page shows what became of it.  No mutant's text or number is fixed here."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.listing import NoSuchMutant, select
+from tests.mutation.mutant import Mutant
+from tests.mutation.page import BEGIN, END, PAGE, write
+from tests.mutation.results import Result, Results, change_of
+from tests.mutation.sources import Source, checkout, mutated_files
 from tests.nightly import sample
-from verified_tir.mutation.listing import NoSuchMutant, select
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.page import BEGIN, END, PAGE, write
-from verified_tir.mutation.results import Result, Results, change_of
-from verified_tir.mutation.sources import Source, checkout, mutated_files
 
 ROOT = checkout()
 
@@ -95,7 +95,7 @@ def other(x):
 
 def test_a_result_is_of_one_change_of_one_text(tmp_path: Path) -> None:
     """Another function may change; when the mutant's own does, or another mutant gets its number, it counts no more."""
-    from verified_tir.mutation.operators import mutants
+    from tests.mutation.operators import mutants
 
     def of(text: str) -> dict[str, str]:
         source = Source("verified_tir/kernel/rules/toy.py", text.encode())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from verified_tir.mutation.operators import mutants
-from verified_tir.mutation.reach import Key, Reach, digest_of_bytes
-from verified_tir.mutation.reach import TestFile as OfFile
-from verified_tir.mutation.sources import Source
-from verified_tir.mutation.swap import code_of
+from tests.mutation.operators import mutants
+from tests.mutation.reach import Key, Reach, digest_of_bytes
+from tests.mutation.reach import TestFile as OfFile
+from tests.mutation.sources import Source
+from tests.mutation.swap import code_of
 
 SOURCE = """def fits(n):
     if n < 0:

@@ -1,4 +1,4 @@
-"""The commands that test ``vtir`` itself: ``mutate``, ``fuzz``; their options."""
+"""The command that tests ``vtir`` itself, ``fuzz``, and its options."""
 
 from __future__ import annotations
 
@@ -8,78 +8,6 @@ from typing import Annotated
 import typer
 
 from verified_tir.cli.options import Json, Quiet, option
-
-MUTATE = """Change the trusted rules one small thing at a time, and see whether a test notices.
-
-A mutant drops or weakens an obligation or a side condition. Tests that reach \
-the changed statement are run until one fails. A mutant that survives means a missing test, \
-a redundant obligation, or a change that changes nothing. Works in a source checkout.
-
-WHAT names rules (bind), files or folders of the trusted base; all if there is none. What tests reach is recorded \
-first, which takes minutes once; results are kept in .mutation/, and the same command goes on from there.
-
-Examples:
-
-\b
-  vtir mutate reorder bind                  two rules
-  vtir mutate reorder --operators obligations each obligation of a rule, dropped
-  vtir mutate --sample 200 --seed 1 --time 10m  some of all
-  vtir mutate --list                        all mutants, by id
-  vtir mutate --show rules.bind:Bind        those whose id contains this, as diffs
-  vtir mutate reorder --survivors           what is known, without running anything
-  vtir mutate --write-docs                  the table in docs/mutation.md, from what is known
-
-Exit code: 0 if all were killed; 1 if one survived; 2 for a mistake.
-"""
-
-What = Annotated[list[str], typer.Argument(metavar="WHAT", help="Rules, files or folders.", show_default=False)]
-Operators = Annotated[
-    list[str], option("--operators", metavar="NAME", text="Only these operators, or groups of them (repeatable).")
-]
-MutantJobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Mutants at a time.")]
-Seconds = Annotated[str, typer.Option("--budget", metavar="TIME", help="For one mutant, as in 60s or 2m.")]
-MutationTime = Annotated[str, option("--time", metavar="TIME", text="Begin no mutant after so long, as in 10m or 1h.")]
-MutantSample = Annotated[int, option("--sample", metavar="N", text="So many mutants, drawn by --seed.")]
-MutantSeed = Annotated[int, typer.Option("--seed", metavar="N", help="Decides which mutants --sample draws.")]
-ListMutants = Annotated[bool, option("--list", text="Show the mutants, and run none.")]
-OnlyMutant = Annotated[str, option("--only", metavar="ID", text="One mutant, or those whose id contains this.")]
-ShowMutant = Annotated[str, option("--show", metavar="ID", text="Show mutants as diffs, and run none.")]
-Fresh = Annotated[bool, option("--fresh/--resume", text="Run again what is known, or (unless given) go on.")]
-Survivors = Annotated[bool, option("--survivors", text="Show who survived so far, and run none.")]
-WriteDocs = Annotated[bool, option("--write-docs", text="Write docs/mutation.md from what is known, and run none.")]
-DecidingTests = Annotated[list[str], option("--tests", metavar="PATH", text="Only these tests decide (repeatable).")]
-AskFuzzer = Annotated[bool, option("--fuzz", text="Ask the fuzzer about mutants that no test notices.")]
-Stricter = Annotated[bool, option("--stricter", text="Mutants too that can only make the kernel refuse more.")]
-
-
-def mutate(  # noqa: PLR0913, PLR0917 (each is an option)
-    what: What = [],  # noqa: B006 (typer copies it)
-    operators: Operators = [],  # noqa: B006
-    jobs: MutantJobs = 2,
-    budget: Seconds = "20s",
-    time: MutationTime = "",
-    sample: MutantSample = 0,
-    seed: MutantSeed = 0,
-    list_them: ListMutants = False,
-    only: OnlyMutant = "",
-    show: ShowMutant = "",
-    fresh: Fresh = False,
-    survivors: Survivors = False,
-    write_docs: WriteDocs = False,
-    tests: DecidingTests = [],  # noqa: B006
-    fuzz: AskFuzzer = False,
-    stricter: Stricter = False,
-    json: Json = False,
-) -> None:
-    """Plant faults in the trusted rules; a test must notice each."""
-    from verified_tir.cli.mutate import Options, run, seconds
-
-    options = Options(
-        tuple(what), tuple(operators), jobs, seconds(budget, "--budget"), seconds(time, "--time") if time else 0,
-        sample, seed, list_them, only, show, fresh, survivors, write_docs, fuzz, stricter, tuple(tests), json,
-    )  # fmt: skip
-    raise typer.Exit(run(options))
-
 
 FUZZ = """Look for mistakes of vtir itself with random programs and schedules.
 

@@ -48,7 +48,6 @@ def _commands() -> None:
         (commands_models, "plan", "Choose layouts for a whole model; every change is proved."),
         (commands_programs, "validate", "Compare two programs by translation validation."),
         (commands_prove, "check", "Check certificates with a solver of choice."),
-        (commands_test, "mutate", "Plant faults in the trusted rules; a test must notice each."),
         (commands_test, "fuzz", "Look for mistakes of vtir with random programs."),
         (commands_prove, "cache", "Show or clear what is kept between runs."),
     ):

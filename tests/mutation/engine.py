@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.reach import Reach, TestFile, digest_of
-from verified_tir.mutation.results import KILLED, Result, Results, change_of, key_of
-from verified_tir.mutation.selection import may_decide, test_files
-from verified_tir.mutation.sources import Source, checkout, mutated_files
-from verified_tir.mutation.worker import Request, Task
+from tests.mutation.mutant import Mutant
+from tests.mutation.reach import Reach, TestFile, digest_of
+from tests.mutation.results import KILLED, Result, Results, change_of, key_of
+from tests.mutation.selection import may_decide, test_files
+from tests.mutation.sources import Source, checkout, mutated_files
+from tests.mutation.worker import Request, Task
 
 Report = Callable[[dict[str, Any]], None]
 """Hears what happens: the worker's events, one by one."""
@@ -187,7 +187,7 @@ class Engine:
         with tempfile.TemporaryDirectory(prefix="vtir-mutate-") as folder:
             path = Path(folder) / "request.json"
             request.save(path)
-            command = [sys.executable, "-m", "verified_tir.mutation.worker", str(path)]
+            command = [sys.executable, "-m", "tests.mutation.worker", str(path)]
             places = (str(self.root), str(checkout()), os.environ.get("PYTHONPATH", ""))
             paths = os.pathsep.join(p for p in places if p)
             environment = {"VTIR_EXAMPLES": "20", "VTIR_EXHAUSTIVE": "500", **os.environ, "PYTHONPATH": paths}

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from verified_tir.mutation.mutant import Mutant, short_name
-from verified_tir.mutation.operators import GROUPS, OPERATORS, mutants
-from verified_tir.mutation.sources import Source, mutated_files
+from tests.mutation.mutant import Mutant, short_name
+from tests.mutation.operators import GROUPS, OPERATORS, mutants
+from tests.mutation.sources import Source, mutated_files
 
 
 class NoSuchMutant(ValueError):

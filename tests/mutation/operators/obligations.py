@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from verified_tir.mutation.mutant import Edit
-from verified_tir.mutation.operators.scope import Scope, called
+from tests.mutation.mutant import Edit
+from tests.mutation.operators.scope import Scope, called
 
 _ADDS = frozenset({"append", "extend"})
 

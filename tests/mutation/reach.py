@@ -22,13 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.sources import Function, Source
-from verified_tir.mutation.swap import code_of, functions_in, module_name
+from tests.mutation.mutant import Mutant
+from tests.mutation.sources import Function, Source
+from tests.mutation.swap import code_of, functions_in, module_name
 
 _NOTE = "_note_that_it_is_reached"
 
-_NOT_REACHED = tuple(f"verified_tir/{layer}/" for layer in ("mutation", "fuzz", "testing", "cli"))
+_NOT_REACHED = tuple(f"verified_tir/{layer}/" for layer in ("fuzz", "testing", "cli"))
 
 Key = tuple[str, str, str, int]
 """File, function, digest of the function's text, line from the function's start (0: the function itself)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from verified_tir.mutation.mutant import Edit
-from verified_tir.mutation.operators.scope import Scope, formula_call
+from tests.mutation.mutant import Edit
+from tests.mutation.operators.scope import Scope, formula_call
 
 _SWAPPED: dict[type[ast.operator], str] = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*", ast.Mod: "//", ast.LShift: ">>", ast.RShift: "<<",

@@ -11,8 +11,8 @@ from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.fuzz.targets.kernel import KernelTarget
 
 if TYPE_CHECKING:
+    from tests.mutation.mutant import Mutant
     from verified_tir.fuzz.targets.kernel import KernelCase
-    from verified_tir.mutation.mutant import Mutant
     from verified_tir.testing.rules.cases import RuleCase
 
 SEED = 6

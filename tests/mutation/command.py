@@ -1,4 +1,4 @@
-"""``vtir mutate``: is each obligation and side condition of the kernel missed when it is gone?"""
+"""What ``python -m tests.mutation`` does: is each obligation and side condition missed when it is gone?"""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any, final
 
 import typer
 
-from verified_tir.mutation.engine import Engine, WorkerFailed
-from verified_tir.mutation.listing import NoSuchMutant, select
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.page import PAGE, write
-from verified_tir.mutation.results import Result
-from verified_tir.mutation.selection import LEFT_OUT, test_files
-from verified_tir.mutation.sources import NotACheckout, checkout
+from tests.mutation.engine import Engine, WorkerFailed
+from tests.mutation.listing import NoSuchMutant, select
+from tests.mutation.mutant import Mutant
+from tests.mutation.page import PAGE, write
+from tests.mutation.results import Result
+from tests.mutation.selection import LEFT_OUT, test_files
+from tests.mutation.sources import checkout
 
 OK, SURVIVED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
@@ -29,11 +29,14 @@ OK, SURVIVED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 STATE = ".mutation"
 """The folder in the checkout where results, and what tests reach, are kept."""
 
+FUZZER = "tests.mutation.fuzzer:killer"
+"""What ``--fuzz`` asks when all tests passed."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of ``vtir mutate``, as they are on the command line; times in seconds."""
+    """The options of ``python -m tests.mutation``, as they are on the command line; times in seconds."""
 
     what: tuple[str, ...] = ()
     operators: tuple[str, ...] = ()
@@ -65,8 +68,8 @@ def run(options: Options) -> int:
         if options.list:
             return _list(chosen, options)
         return _run(root, chosen, options)
-    except (NotACheckout, NoSuchMutant, WorkerFailed) as problem:
-        print(f"vtir: {problem}", file=sys.stderr)
+    except (NoSuchMutant, WorkerFailed) as problem:
+        print(f"tests.mutation: {problem}", file=sys.stderr)
         return MISTAKE
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", file=sys.stderr)
@@ -116,7 +119,7 @@ def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
     progress = _Progress(quiet=options.json, total=len(chosen))
     engine = Engine(
         root, root / STATE, options.jobs, options.budget, options.time, files,
-        last=_fuzzer() if options.fuzz else "", report=progress,
+        last=FUZZER if options.fuzz else "", report=progress,
     )  # fmt: skip
     if options.survivors or options.write_docs:
         results = engine.known(chosen)
@@ -135,14 +138,6 @@ def _files(root: Path, name: str) -> list[str]:
     if not found:
         raise NoSuchMutant(f"{name} is not a file or folder of tests")
     return [name for p in found if not (name := p.relative_to(root).as_posix()).startswith(LEFT_OUT)]
-
-
-def _fuzzer() -> str:
-    """What is asked when all tests passed: the fuzzer, if there is one for the kernel."""
-    from importlib.util import find_spec
-
-    there = all(find_spec(name) is not None for name in ("hypothesis", "verified_tir.fuzz.targets.kernel"))
-    return "verified_tir.cli.mutate_fuzz:killer" if there else ""
 
 
 def _report(root: Path, chosen: Sequence[Mutant], results: Sequence[Result], options: Options) -> int:

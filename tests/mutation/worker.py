@@ -1,6 +1,6 @@
 """A process that has collected the tests and imported everything, and forks a child for each mutant.
 
-Run as ``python -m verified_tir.mutation.worker REQUEST``, where the request is a JSON file (see :class:`Request`).  It
+Run as ``python -m tests.mutation.worker REQUEST``, where the request is a JSON file (see :class:`Request`).  It
 writes one JSON object a line to its standard output; what tests print goes nowhere.
 
 The children need what only the parent can know: that the failing test passes without the mutant.  It is asked once for
@@ -27,11 +27,11 @@ from typing import Any, TextIO, final
 import pytest
 from _pytest.runner import runtestprotocol
 
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.reach import Recorder, TestFile, digest_of
-from verified_tir.mutation.selection import CERTIFICATES, COUNTS, Order
-from verified_tir.mutation.sources import Source
-from verified_tir.mutation.swap import forget_results, swap
+from tests.mutation.mutant import Mutant
+from tests.mutation.reach import Recorder, TestFile, digest_of
+from tests.mutation.selection import CERTIFICATES, COUNTS, Order
+from tests.mutation.sources import Source
+from tests.mutation.swap import forget_results, swap
 
 _NO_KILL = ("DeadlineExceeded", "FailedHealthCheck", "Flaky", "MemoryError")
 """Exceptions that tell of a slow machine, and not of the mutant."""

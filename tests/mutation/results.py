@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, final
 
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.sources import Source
+from tests.mutation.mutant import Mutant
+from tests.mutation.sources import Source
 
 Status: TypeAlias = Literal["killed", "timeout", "survived", "out of time", "crashed", "unreached"]
 """``timeout``: a test that ends without the mutant does not end with it.  ``crashed``: the process died in a test.

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
-from verified_tir.mutation.mutant import Effect
-from verified_tir.mutation.sources import Source, SourceFunction
+from tests.mutation.mutant import Effect
+from tests.mutation.sources import Source, SourceFunction
 
 Side: TypeAlias = Literal["goal", "given", "unknown"]
 

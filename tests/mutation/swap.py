@@ -13,8 +13,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from verified_tir.mutation.mutant import Mutant
-from verified_tir.mutation.sources import Source
+from tests.mutation.mutant import Mutant
+from tests.mutation.sources import Source
 
 
 class CannotSwap(Exception):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from verified_tir.mutation.mutant import Edit
-from verified_tir.mutation.operators.scope import Scope, formula_call
+from tests.mutation.mutant import Edit
+from tests.mutation.operators.scope import Scope, formula_call
 
 _ATOMS = frozenset({"eq", "ne", "lt", "le", "between"})
 

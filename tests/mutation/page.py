@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from verified_tir.mutation.mutant import Mutant, short_name
-from verified_tir.mutation.results import Result
+from tests.mutation.mutant import Mutant, short_name
+from tests.mutation.results import Result
 
 PAGE = "docs/mutation.md"
 BEGIN, END = "<!-- mutants -->", "<!-- end of the mutants -->"

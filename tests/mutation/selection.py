@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
-from verified_tir.mutation.mutant import Mutant
+from tests.mutation.mutant import Mutant
 
 LEFT_OUT = (
     "tests/benchmarks",

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, final
 
-from verified_tir.mutation.sources import Source, SourceFunction
+from tests.mutation.sources import Source, SourceFunction
 
 Effect: TypeAlias = Literal["weaker", "stricter", "either"]
 """What the change does to the kernel: it may accept more, it can only refuse more, or who knows.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from verified_tir.mutation.mutant import Edit, Mutant, mutants_of
-from verified_tir.mutation.operators.arithmetic import arithmetic
-from verified_tir.mutation.operators.conditions import branches, conditions
-from verified_tir.mutation.operators.domain import domain
-from verified_tir.mutation.operators.formulas import formulas
-from verified_tir.mutation.operators.obligations import obligations
-from verified_tir.mutation.operators.scope import Scope
-from verified_tir.mutation.operators.values import values
-from verified_tir.mutation.sources import Source
+from tests.mutation.mutant import Edit, Mutant, mutants_of
+from tests.mutation.operators.arithmetic import arithmetic
+from tests.mutation.operators.conditions import branches, conditions
+from tests.mutation.operators.domain import domain
+from tests.mutation.operators.formulas import formulas
+from tests.mutation.operators.obligations import obligations
+from tests.mutation.operators.scope import Scope
+from tests.mutation.operators.values import values
+from tests.mutation.sources import Source
 
 GROUPS: dict[str, Callable[[Scope], Iterator[Edit]]] = {
     "obligations": obligations,
