@@ -22,11 +22,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.fuzz.targets.kernel import TARGET
 from tests.mutation.listing import select
 from tests.mutation.mutant import Mutant
 from tests.mutation.swap import CannotSwap, swap
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.kernel import TARGET
 from verified_tir.kernel import context
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "findings.md"
 FOLDER = ROOT / "tests" / "regressions"
 FILES = sorted(FOLDER.glob("*.py"))
+TARGETS = "tests.fuzz.targets."
 OTHERS = {"ml_dtypes", "pytest", "numpy", "hypothesis", "verified_tir"}
 FIXTURES = {"tmp_path", "monkeypatch", "capsys", "recwarn", "caplog", "request"}
 
@@ -147,7 +148,8 @@ def problems(source: str) -> list[str]:
                 continue
         for name in modules:
             first = name.partition(".")[0]
-            if first not in OTHERS and first not in sys.stdlib_module_names:
+            known = first in OTHERS or first in sys.stdlib_module_names or name.startswith(TARGETS)
+            if not known:
                 found.append(f"it imports {name or 'something'}")
             if any(part.startswith("_") for part in name.split(".")) and first != "__future__":
                 found.append(f"it imports what is private: {name}")
@@ -169,4 +171,5 @@ def test_what_does_not_stand_alone_is_noticed() -> None:
     assert problems('"""A."""\nfrom verified_tir.x import _y\n') == ["it imports what is private: verified_tir.x"]
     assert problems('"""A."""\ndef test_x(golden): ...\n') == ["test_x takes the fixture golden"]
     assert problems("import numpy\n") == ["it does not say what was found"]
+    assert problems('"""A."""\nfrom tests.fuzz.targets.forged_plans import assert_found\n') == []
     assert problems('"""A."""\nimport math\nimport numpy\ndef test_x(tmp_path): ...\n') == []

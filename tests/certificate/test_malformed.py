@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import pytest
 
+from tests.fuzz.targets.honest_plans import honest
+from tests.fuzz.targets.tampering import Agrees
 from verified_tir.certificate.canonical import value_hash, write
 from verified_tir.certificate.plans import PARTS as OF_PLANS
 from verified_tir.certificate.plans import sealed_plan
 from verified_tir.certificate.store import MANIFEST, save
 from verified_tir.cli import check as command
-from verified_tir.fuzz.honest_plans import honest
-from verified_tir.fuzz.tampering import Agrees
 
 COUNT: Final = 300
 ODD: Final[tuple[Any, ...]] = (

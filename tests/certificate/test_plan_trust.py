@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.fuzz.targets.tampering import Agrees
 from verified_tir.certificate.canonical import BadJson, read, text_hash
 from verified_tir.certificate.plan_believed import Believed
 from verified_tir.certificate.plan_layouts import write_layout
@@ -19,7 +20,6 @@ from verified_tir.certificate.store import constant_path, save
 from verified_tir.certificate.write import Origin, Written
 from verified_tir.certificate.write_plan import write_plan
 from verified_tir.cli import check as command
-from verified_tir.fuzz.tampering import Agrees
 from verified_tir.graph import Graph, GraphBuilder
 from verified_tir.graph.annotate import Annotations, layout_named
 from verified_tir.graph.external import External

@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import given, seed, settings
 
+from tests.fuzz.targets.codegen_choices import choice_programs
 from tests.nightly import few
-from verified_tir.fuzz.targets.codegen_choices import choice_programs
 from verified_tir.ir.func import PrimFunc
 from verified_tir.testing.compiled import assert_compiles_alike
 

@@ -10,7 +10,6 @@ A fault is a change of one line of one module, made while it is imported, in a p
 from __future__ import annotations
 
 import fnmatch
-import importlib
 import importlib.abc
 import importlib.machinery
 import subprocess
@@ -65,9 +64,10 @@ def find(fault: Fault, seconds: float, seed: int) -> str | None:
     from hypothesis import seed as with_seed
     from hypothesis import strategies as st
 
+    from verified_tir.fuzz.registry import load
     from verified_tir.fuzz.target import Disagreement, Observed
 
-    target = importlib.import_module(f"verified_tir.fuzz.targets.{fault.target}").TARGET
+    target = load(fault.target)
     cases = target.cases()
     begun, observed = time.process_time(), Observed()
     said: list[str] = []

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
-from verified_tir.fuzz.targets.codegen_fits import FITTING, fitting
+from tests.fuzz.targets.codegen_fits import FITTING, fitting
 from verified_tir.testing import arguments
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.lowered import assert_lowers_alike

@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from verified_tir.cli import fuzz as cli
 from verified_tir.cli.fuzz import Mistake, Options, run, seconds
+from verified_tir.fuzz import registry
+from verified_tir.fuzz.registry import TARGETS, MissingModule, load
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-c", "from verified_tir.cli.main import main; main()", "fuzz"]
@@ -176,6 +179,24 @@ def test_targets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == ["kernel", "codegen", "validator", "parser", "simplify", "onnx", "tvm"]
     assert all(row["summary"] for row in rows) and rows[0]["runs_here"]
+
+
+def test_without_a_source_checkout_its_targets_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are left out of a campaign, unless it was asked for one of them, or no other runs."""
+    monkeypatch.setattr(registry, "_installed", lambda name: not name.startswith("tests."))
+    needs = "{} needs a source checkout of verified_tir: run vtir in the folder of one"
+    assert run(Options(list_targets=True)) == 0
+    assert f"kernel     (does not run here) {needs.format('kernel')}\n" in capsys.readouterr().out
+    absent = ["kernel", "codegen", "validator", "parser", "simplify"]
+    monkeypatch.setattr(cli, "TARGETS", {n: TARGETS[n] for n in [*absent, "onnx"]})
+    assert cli._chosen(Options()) == ({"onnx": load("onnx")}, {n: needs.format(n) for n in absent})
+    with pytest.raises(MissingModule, match="kernel needs a source checkout"):
+        cli._chosen(Options(targets=("kernel",)))
+    monkeypatch.setattr(cli, "TARGETS", {"kernel": TARGETS["kernel"]})
+    assert run(Options()) == 2
+    assert capsys.readouterr().err == f"vtir: error: no target runs here: {needs.format('kernel')}\n"
 
 
 def test_ctrl_c_ends_it_at_once_with_all_that_is_known() -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.fuzz.targets.forged_plans import Unfound, assert_found, checked
+from tests.fuzz.targets.forgeries import FORGERIES, Forged
+from tests.fuzz.targets.honest_plans import COUNT, honest, pool
+from tests.fuzz.targets.validator_plans import Forgeries
 from tests.nightly import few
 from verified_tir.certificate import plan_steps
-from verified_tir.fuzz.forged_plans import Unfound, assert_found, checked
-from verified_tir.fuzz.forgeries import FORGERIES, Forged
-from verified_tir.fuzz.honest_plans import COUNT, honest, pool
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.validator_plans import Forgeries
 
 
 def numbers(seed: int) -> tuple[int, int, int, int]:
@@ -80,7 +80,7 @@ def test_a_finding_is_a_test() -> None:
 
 
 def test_what_passes_is_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verified_tir.fuzz.forged_plans.checked", lambda *_: checked(Forged.of(honest(4)), None))
+    monkeypatch.setattr("tests.fuzz.targets.forged_plans.checked", lambda *_: checked(Forged.of(honest(4)), None))
     with pytest.raises(Disagreement, match=r"forgery-passes"):
         for seed in range(100):
             Forgeries(4, (("a number", numbers(seed)),), with_model=False).check(Observed())

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.targets.kernel import TARGET, KernelCase, rules
+from tests.fuzz.targets.kernel_source import literal
 from verified_tir.fuzz.target import Disagreement, Observed, Target
-from verified_tir.fuzz.targets.kernel import TARGET, KernelCase, rules
-from verified_tir.fuzz.targets.kernel_test import literal
 from verified_tir.kernel.rules import reorder
 from verified_tir.schedule import session
 from verified_tir.testing import Draft, Plan, schedules

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.fuzz.changed_lines import FAULTS
 from tests.fuzz.changed_source import found
+from tests.fuzz.targets.codegen import TARGET, CodegenCase, Compiled, Lowered
 from verified_tir import parse_func
 from verified_tir.fuzz.target import Observed
-from verified_tir.fuzz.targets.codegen import TARGET, CodegenCase, Compiled, Lowered
 from verified_tir.testing import array_of, assert_compiles_alike, assert_lowers_alike, target_variant
 from verified_tir.testing import compiled as machine
 from verified_tir.testing.compiled import VARIANTS

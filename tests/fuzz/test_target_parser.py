@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.fuzz.changed_lines import FAULTS
 from tests.fuzz.changed_source import found
+from tests.fuzz.targets.parser import TARGET, MapCase, ParserCase, TextCase
+from tests.fuzz.targets.texts import SEEDS
 from tests.nightly import few
 from verified_tir import ScriptError, parse_func
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.parser import TARGET, MapCase, ParserCase, TextCase
-from verified_tir.fuzz.targets.texts import SEEDS
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse

@@ -9,9 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.fuzz.changed_lines import FAULTS
 from tests.fuzz.changed_source import found
-from verified_tir import IndexMap, parse_func
-from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.simplify import (
+from tests.fuzz.targets.simplify import (
     TARGET,
     IndexCase,
     MapCase,
@@ -19,6 +17,8 @@ from verified_tir.fuzz.targets.simplify import (
     Question,
     SimplifyCase,
 )
+from verified_tir import IndexMap, parse_func
+from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.logic import formula
 from verified_tir.logic.model import Model
 from verified_tir.logic.solver import Solver

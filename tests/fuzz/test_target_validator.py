@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import planted
+from tests.fuzz.targets.tampering import BY_CHECK, TAMPERINGS, Unnoticed, assert_noticed, forged_value, store
+from tests.fuzz.targets.validator import Case, Validator
+from tests.fuzz.targets.validator_certificates import Tampered
+from tests.fuzz.targets.validator_llvm import Compiled
+from tests.fuzz.targets.validator_pairs import Pair
+from tests.fuzz.targets.validator_schedules import Scheduled
 from verified_tir import parse_func
-from verified_tir.fuzz.tampering import BY_CHECK, TAMPERINGS, Unnoticed, assert_noticed, forged_value, store
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.validator import Case, Validator
-from verified_tir.fuzz.targets.validator_certificates import Tampered
-from verified_tir.fuzz.targets.validator_llvm import Compiled
-from verified_tir.fuzz.targets.validator_pairs import Pair
-from verified_tir.fuzz.targets.validator_schedules import Scheduled
 from verified_tir.ir.wellformed import problem
 from verified_tir.testing import assert_verdict_holds, near_misses, prim_funcs
 from verified_tir.testing.near_misses import changes

@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from tests.structural_hash import structural_hash
 from verified_tir.ir import node as node_module
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
@@ -20,7 +21,6 @@ from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, Block, For, Seq, Store, seq
 from verified_tir.ir.sugar import all_of, any_of, const
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, substitute, walk
-from verified_tir.testing.structural_hash import structural_hash
 
 
 def test_equal_nodes_are_one_object() -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from tests.fuzz.targets.kernel import KernelTarget
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.kernel import KernelTarget
 
 if TYPE_CHECKING:
+    from tests.fuzz.targets.kernel import KernelCase
     from tests.mutation.mutant import Mutant
-    from verified_tir.fuzz.targets.kernel import KernelCase
     from verified_tir.testing.rules.cases import RuleCase
 
 SEED = 6

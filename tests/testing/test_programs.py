@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, event, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.drawing import search_until
+from tests.fuzz.targets.inputs import inputs
 from tests.nightly import few
 from verified_tir import script
 from verified_tir.ir.equal import structural_equal
@@ -44,7 +45,6 @@ from verified_tir.semantics.interpreter import (
     run,
 )
 from verified_tir.testing import ALL_FEATURES, Feature, arguments, modules, prim_funcs
-from verified_tir.testing.inputs import inputs
 from verified_tir.testing.programs.wide import wide_loops
 from verified_tir.testing.reference import Claim, disagreement
 

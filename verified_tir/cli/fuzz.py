@@ -58,6 +58,8 @@ class Mistake(ValueError):
 
 def run(options: Options) -> int:
     """Run a campaign, write to the standard output, and give the exit code."""
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # where targets of one's own are, and those of a source checkout
     try:
         if options.list_targets:
             return _list(options)
@@ -153,9 +155,9 @@ def _time(options: Options) -> float | None:
 def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
     """The targets that are run, and why others are not.
 
-    A target that was asked for by name must run; of all of them, those whose extras are missing are left out.
+    A target that was asked for by name must run; of all of them, those are left out whose extras, or source checkout,
+    are missing.
     """
-    sys.path[:0] = [] if "" in sys.path or str(Path.cwd()) in sys.path else [str(Path.cwd())]
     names = [name for given in options.targets for name in re.split(r",\s*", given)]
     if names and "all" not in names:
         return {name: load(name) for name in dict.fromkeys(names)}, {}
@@ -167,6 +169,8 @@ def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
             if "hypothesis" in missing.modules or name in names:
                 raise
             absent[name] = str(missing)
+    if not found:
+        raise Mistake("no target runs here: " + "; ".join(absent.values()))
     return found, absent
 
 

@@ -13,9 +13,12 @@ from typing import Any, Final, final
 
 from verified_tir.fuzz.target import Target
 
+_OF_CHECKOUTS: Final = "tests.fuzz.targets"
+"""Where the targets are that look for mistakes of this project's own code: in its tests, which are not installed."""
+
 TARGETS: Final[dict[str, str]] = {
-    name: f"verified_tir.fuzz.targets.{name}:TARGET"
-    for name in ("kernel", "codegen", "validator", "parser", "simplify", "onnx", "tvm")
+    **{n: f"{_OF_CHECKOUTS}.{n}:TARGET" for n in ("kernel", "codegen", "validator", "parser", "simplify")},
+    **{n: f"verified_tir.fuzz.targets.{n}:TARGET" for n in ("onnx", "tvm")},
 }
 """Where each target is, by name, in the order in which they are listed."""
 
@@ -42,7 +45,7 @@ class BrokenTarget(RuntimeError):
 
 @final
 class MissingModule(RuntimeError):
-    """A target needs a module that is not installed here.
+    """A target needs a module that is not here: one that is not installed, or the tests of a source checkout.
 
     :param modules: the modules that are missing.
     """
@@ -50,7 +53,11 @@ class MissingModule(RuntimeError):
     def __init__(self, name: str, modules: Sequence[str]) -> None:
         extras = ",".join(dict.fromkeys(_EXTRAS[m] for m in modules if m in _EXTRAS))
         remedy = f"pip install 'verified_tir[{extras}]'" if extras else f"pip install {' '.join(modules)}"
-        super().__init__(f"{name} needs {' and '.join(modules)}, not installed here: {remedy}")
+        if any(m.startswith(_OF_CHECKOUTS) for m in modules):
+            remedy = "run vtir in the folder of one"
+            super().__init__(f"{name} needs a source checkout of verified_tir: {remedy}")
+        else:
+            super().__init__(f"{name} needs {' and '.join(modules)}, not installed here: {remedy}")
         self.modules = tuple(modules)
         self.remedy = remedy
 
@@ -60,7 +67,7 @@ def load(name: str) -> Target[Any]:
 
     :param name: a key of ``TARGETS``, or ``module:ATTRIBUTE``.
     :raises UnknownTarget: for a name that is neither.
-    :raises MissingModule: if an extra is missing.
+    :raises MissingModule: if an extra is missing, or the source checkout that it is in.
     :raises BrokenTarget: if its module cannot be imported for another reason.
     """
     place = TARGETS.get(name, name)
@@ -69,6 +76,8 @@ def load(name: str) -> Target[Any]:
         raise UnknownTarget(f"there is no target {name}; there are {', '.join(TARGETS)}, and module:ATTRIBUTE")
     if importlib.util.find_spec("hypothesis") is None:
         raise MissingModule(name, ["hypothesis"])
+    if module.startswith(_OF_CHECKOUTS) and not _installed(module):
+        raise MissingModule(name, [module])
     try:
         found: Target[Any] = getattr(importlib.import_module(module), attribute)
     except ImportError as problem:
@@ -90,5 +99,5 @@ def load(name: str) -> Target[Any]:
 def _installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # a parent package is missing
+    except ImportError:  # a parent package is missing
         return False

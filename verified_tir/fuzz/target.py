@@ -79,6 +79,13 @@ class Target(Protocol[Case]):
     def as_test(self, case: Case, name: str) -> str:
         """The source of a pytest file with one function of that name, which fails as ``check`` does.
 
-        It needs nothing but the public names of ``verified_tir`` and ``verified_tir.testing``.
+        It needs nothing but the public names of ``verified_tir`` and ``verified_tir.testing``; or, if the target is one
+        of a source checkout, its tests.
         """
         ...
+
+
+def quoted(text: str) -> str:
+    """A program as a literal of Python."""
+    escaped = text.strip("\n").replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f'"""\n{escaped}\n"""'

@@ -15,11 +15,10 @@ from typing import Final, final
 
 from hypothesis import strategies as st
 
-from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.fuzz.target import Disagreement, Observed, quoted
 from verified_tir.fuzz.targets.tvm_known import KNOWN
 from verified_tir.fuzz.targets.tvm_programs import PRIMITIVES, Plan, plans, texts
 from verified_tir.fuzz.targets.tvm_worker import Died, Worker
-from verified_tir.fuzz.targets.validator_pairs import quoted
 from verified_tir.ir.script import script
 from verified_tir.testing.programs import prim_funcs
 

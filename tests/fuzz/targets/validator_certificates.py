@@ -10,9 +10,9 @@ from typing import Final, final
 
 from hypothesis import strategies as st
 
-from verified_tir.fuzz.tampering import TAMPERINGS, Unnoticed, assert_accepted_as_written, assert_noticed, store
-from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.validator_pairs import programs, quoted
+from tests.fuzz.targets.tampering import TAMPERINGS, Unnoticed, assert_accepted_as_written, assert_noticed, store
+from tests.fuzz.targets.validator_pairs import programs
+from verified_tir.fuzz.target import Disagreement, Observed, quoted
 from verified_tir.ir.script import script
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
@@ -63,7 +63,7 @@ class Tampered:
             '"""Found by a campaign: a certificate that should pass, or one that should not."""\n\n'
             "import shutil\nfrom pathlib import Path\n\n"
             "from verified_tir import Schedule\n"
-            "from verified_tir.fuzz.tampering import assert_accepted_as_written, assert_noticed, store\n"
+            "from tests.fuzz.targets.tampering import assert_accepted_as_written, assert_noticed, store\n"
             "from verified_tir.testing.scheduling import Step\n\n"
             f"PROGRAM = {quoted(program)}\n"
             f"STEPS = [\n{steps}]\n"

@@ -7,9 +7,9 @@ from typing import final
 
 from hypothesis import strategies as st
 
-from verified_tir.fuzz.forged_plans import Unfound, assert_found
-from verified_tir.fuzz.forgeries import FORGERIES
-from verified_tir.fuzz.honest_plans import COUNT, honest
+from tests.fuzz.targets.forged_plans import Unfound, assert_found
+from tests.fuzz.targets.forgeries import FORGERIES
+from tests.fuzz.targets.honest_plans import COUNT, honest
 from verified_tir.fuzz.target import Disagreement, Observed
 
 
@@ -40,8 +40,8 @@ class Forgeries:
         """The same changes of the same plan."""
         return (
             '"""Found by a campaign: a plan that should be found to be forged."""\n\n'
-            "from verified_tir.fuzz.forged_plans import assert_found\n"
-            "from verified_tir.fuzz.honest_plans import honest\n\n\n"
+            "from tests.fuzz.targets.forged_plans import assert_found\n"
+            "from tests.fuzz.targets.honest_plans import honest\n\n\n"
             f"def {name}() -> None:\n"
             f"    changes = {list(self.changes)!r}\n"
             f"    assert_found(honest({self.model}), changes, with_model={self.with_model})\n"

@@ -18,8 +18,8 @@ from typing import TypeAlias, final
 
 from hypothesis import strategies as st
 
+from tests.fuzz.targets.texts import mutated_texts
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.texts import mutated_texts
 from verified_tir.ir import expr, stmt
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import IRModule, PrimFunc

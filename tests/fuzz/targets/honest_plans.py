@@ -28,7 +28,7 @@ from verified_tir.graph.sizes import symbol
 from verified_tir.ir.script import parse_func
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.script import tir as T  # noqa: N812
+from verified_tir.script import tir as T
 
 
 @final

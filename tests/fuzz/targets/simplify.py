@@ -19,6 +19,8 @@ from typing import Any, TypeAlias, final
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from tests.fuzz.targets.index_programs import index_programs
+from tests.fuzz.targets.sentences import questions
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Not, Select
 from verified_tir.ir.func import PrimFunc
@@ -31,12 +33,10 @@ from verified_tir.testing.drawing import Picker
 from verified_tir.testing.expressions import COMPARISONS
 from verified_tir.testing.formulas import BUDGET, Sentence, assert_decided_rightly
 from verified_tir.testing.index_maps import index_maps
-from verified_tir.testing.index_programs import index_programs
 from verified_tir.testing.index_values import assert_index_map_right, assert_simplifies_alike
 from verified_tir.testing.literals import arguments_text, needs_names, program_text
 from verified_tir.testing.mismatch import Mismatch
 from verified_tir.testing.programs import ALL_FEATURES, prim_funcs
-from verified_tir.testing.sentences import questions
 from verified_tir.testing.simplified import assert_simplified_alike, assert_touches
 
 Arguments: TypeAlias = Mapping[str, Any]

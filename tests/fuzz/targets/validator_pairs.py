@@ -7,7 +7,7 @@ from typing import Any, Final, final
 
 from hypothesis import strategies as st
 
-from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.fuzz.target import Disagreement, Observed, quoted
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, IntImm, Load
 from verified_tir.ir.func import PrimFunc
@@ -66,12 +66,6 @@ class Pair:
             f"def {name}() -> None:\n"
             f"    assert_verdict_holds(parse_func(BEFORE), parse_func(AFTER), sizes={dict(self.sizes)!r}{given})\n"
         )
-
-
-def quoted(text: str) -> str:
-    """A program as a literal of Python."""
-    escaped = text.strip("\n").replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    return f'"""\n{escaped}\n"""'
 
 
 def judged(before: PrimFunc, after: PrimFunc, sizes: dict[str, int], limits: dict[str, Any], **more: Any) -> Report:

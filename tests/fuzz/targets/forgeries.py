@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
+from tests.fuzz.targets.honest_plans import Honest, pool
 from verified_tir.certificate.canonical import text_hash
 from verified_tir.certificate.plan_graphs import array_hash
 from verified_tir.certificate.plan_layouts import read_layout
 from verified_tir.certificate.plans import KINDS, PARTS, REPLACEMENTS
-from verified_tir.fuzz.honest_plans import Honest, pool
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
 from verified_tir.graph.layouts import pack

@@ -8,18 +8,18 @@ from typing import final
 
 from hypothesis import strategies as st
 
+from tests.fuzz.targets.llvm_changes import changed_llvm
+from tests.fuzz.targets.validator_pairs import numbers, programs
 from verified_tir.codegen.build import prove_no_races
 from verified_tir.codegen.compile import optimise
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.target import Target
-from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.validator_pairs import numbers, programs, quoted
+from verified_tir.fuzz.target import Disagreement, Observed, quoted
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.testing.llvm_changes import changed_llvm
 from verified_tir.testing.llvm_verdicts import assert_llvm_verdict_holds
 from verified_tir.testing.near_misses import choices
 from verified_tir.testing.reference_runs import sizes_of

@@ -17,12 +17,12 @@ from typing import Any, Final, TypeAlias, final
 
 from hypothesis import strategies as st
 
+from tests.fuzz.targets.validator_certificates import Tampered, certificates
+from tests.fuzz.targets.validator_llvm import Compiled, compiled
+from tests.fuzz.targets.validator_pairs import Pair, pairs
+from tests.fuzz.targets.validator_plans import Forgeries, forgeries
+from tests.fuzz.targets.validator_schedules import Scheduled, scheduled
 from verified_tir.fuzz.target import Observed
-from verified_tir.fuzz.targets.validator_certificates import Tampered, certificates
-from verified_tir.fuzz.targets.validator_llvm import Compiled, compiled
-from verified_tir.fuzz.targets.validator_pairs import Pair, pairs
-from verified_tir.fuzz.targets.validator_plans import Forgeries, forgeries
-from verified_tir.fuzz.targets.validator_schedules import Scheduled, scheduled
 
 Case: TypeAlias = Pair | Scheduled | Compiled | Tampered | Forgeries
 _WEIGHTS: Final[tuple[tuple[str, int], ...]] = (
@@ -47,8 +47,8 @@ class Validator:
 
     def universe(self) -> Sequence[tuple[str, str]]:
         """Verdicts of both validators, and the kinds of tampering and forgery."""
-        from verified_tir.fuzz.forgeries import FORGERIES
-        from verified_tir.fuzz.tampering import TAMPERINGS
+        from tests.fuzz.targets.forgeries import FORGERIES
+        from tests.fuzz.targets.tampering import TAMPERINGS
 
         return [
             *[("verdict", name) for name in VERDICTS],

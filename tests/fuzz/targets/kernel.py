@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from hypothesis import strategies as st
 
+from tests.fuzz.targets.inputs import Input, inputs
+from tests.fuzz.targets.kernel_rules import examine
+from tests.fuzz.targets.kernel_source import Demands, test_of, test_of_rules
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.kernel_rules import examine
-from verified_tir.fuzz.targets.kernel_test import Demands, test_of, test_of_rules
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
@@ -30,7 +31,6 @@ from verified_tir.schedule.replay import brief_replays
 from verified_tir.schedule.schedule import Schedule, StepRecord
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.assertions import assert_certificate_rechecks, assert_confirmed, machine_code_problem
-from verified_tir.testing.inputs import Input, inputs
 from verified_tir.testing.lowered import rule_names
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.reference import Claim, disagreement

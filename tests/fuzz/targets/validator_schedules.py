@@ -8,8 +8,8 @@ from typing import final
 
 from hypothesis import strategies as st
 
-from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.validator_pairs import note, numbers, programs, quoted
+from tests.fuzz.targets.validator_pairs import note, numbers, programs
+from verified_tir.fuzz.target import Disagreement, Observed, quoted
 from verified_tir.ir.script import script
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.schedule import Schedule

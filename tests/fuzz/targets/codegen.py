@@ -15,10 +15,10 @@ from typing import Any, TypeAlias, final
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from tests.fuzz.targets.codegen_cases import expression_programs, marked, operator_programs
+from tests.fuzz.targets.codegen_choices import choice_programs
+from tests.fuzz.targets.codegen_fits import FITTING, fitting
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.codegen_cases import expression_programs, marked, operator_programs
-from verified_tir.fuzz.targets.codegen_choices import choice_programs
-from verified_tir.fuzz.targets.codegen_fits import FITTING, fitting
 from verified_tir.ir import expr, stmt
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.expr import Binary, Call, Cast, Expr

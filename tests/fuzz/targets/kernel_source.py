@@ -9,8 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
+from tests.fuzz.targets.kernel_rules import examine
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.kernel_rules import examine
 from verified_tir.ir.script import script
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.testing.rules.cases import RuleCase

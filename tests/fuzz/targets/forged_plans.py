@@ -15,6 +15,8 @@ from typing import Any, final
 
 import numpy as np
 
+from tests.fuzz.targets.forgeries import FORGERIES, Forged, Numbers
+from tests.fuzz.targets.honest_plans import Honest, pool
 from verified_tir.certificate.canonical import write
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.plan_believed import Believed
@@ -23,8 +25,6 @@ from verified_tir.certificate.plan_layouts import PLAIN, read_layout
 from verified_tir.certificate.plans import PARTS, load_plan, sealed_plan
 from verified_tir.certificate.replacements import follow_all
 from verified_tir.certificate.store import constant_path
-from verified_tir.fuzz.forgeries import FORGERIES, Forged, Numbers
-from verified_tir.fuzz.honest_plans import Honest, pool
 from verified_tir.graph import Graph
 from verified_tir.graph.execute import evaluate
 from verified_tir.graph.ir import Array, Value
