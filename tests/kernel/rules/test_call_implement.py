@@ -56,6 +56,12 @@ def test_an_opaque_implementation_is_an_axiom() -> None:
         implement(f, impl, "v", "B", s=const(2), o=const(0)),
         "v, passed for X of fast: it starts where the parameter does (Refuted)",
     )
+    strides = EXTERN.replace("    o = T.int32()\n", "").replace(", elem_offset=o", "").replace("o, s", "s")
+    v_of_x = "X of fast is known by its pointer, and v is not a whole block"
+    refused(f, implement(f, parse_func(strides), "v", "B", s=const(2)), v_of_x)
+    offset = EXTERN.replace("    s = T.int32()\n", "").replace("strides=[s], ", "").replace("o, s", "o")
+    row_major = "v, passed for X of fast: its strides are the parameter's (Refuted)"
+    refused(f, implement(f, parse_func(offset), "v", "B", o=const(1)), row_major)
     turned = parse_func(RAW.replace("X.data", "T.address_of(X[0])"))
     refused(f, implement(f, turned, "v", "B"), "v, passed for X of fast: its strides are the parameter's (Refuted)")
     refused(f, implement(f, parse_func(RAW), "v", "B"), "X of fast is known by its pointer, and v is not a whole block")

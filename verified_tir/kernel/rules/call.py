@@ -182,12 +182,12 @@ def _written(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
 
 def _address_taken(programs: tuple[ir.PrimFunc, ...], parameter: ir.Buffer) -> bool:
     """Whether a program sees the parameter's block other than through the parameter, whose strides and offset would
-    then be seen; unless the parameter declares all of them."""
+    then be seen; unless the parameter declares its offset (an opaque call sees the declared strides, or those of a
+    whole block)."""
     bodies = [g.body for g in programs]
     if any(n.buffer.data is parameter.data for body in bodies for n in ir.nodes_of(body, ir.DeclBuffer)):
         return True
-    declared = len(parameter.strides) == len(parameter.shape) and not isinstance(parameter.elem_offset, ir.IntImm)
-    return not declared and address_taken(parameter.data, *bodies)
+    return isinstance(parameter.elem_offset, ir.IntImm) and address_taken(parameter.data, *bodies)
 
 
 def _whole(buffer: ir.Buffer) -> bool:
