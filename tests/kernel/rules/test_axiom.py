@@ -271,3 +271,16 @@ def test_indices_are_evaluated_in_masked_lanes(pole: int, *, fine: bool) -> None
         assert isinstance(found, Refines)
         return
     assert not isinstance(found, Refines) and "no division by zero (Refuted)" in why(found)
+
+
+def test_masked_lanes_of_what_was_not_moved_are_as_they_were() -> None:
+    """That n is no zero is assumed before; in front of the new program, where moved indices are evaluated, it is not."""
+    start = theorem_of("B[0] = A[0]")
+    a, n = start.after.buffers[0], variable(start.after, "n")
+    positive = then(start, Axiom(Assume(n >= 1)))
+    lanes = Ramp(binary("floordiv", const(5), n), const(1), 4)
+    taken = Load(a, (lanes,), binary("lt", lanes, Broadcast(const(7), 4)))
+    condition = Assume(binary("eq", Shuffle((taken,), (0,)), const(3)))
+    then(positive, Axiom(condition))
+    found = apply(Axiom(condition), start, PROVER)
+    assert not isinstance(found, Refines) and "no division by zero (Refuted)" in why(found)

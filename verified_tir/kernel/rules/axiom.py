@@ -63,7 +63,7 @@ class Axiom:
         run = instance(context, written)
         owed = [s for _, s in run.safety if s.kind != "the assumption holds"]
         after = theorem.after.with_body(ir.seq(moved, theorem.after.body))
-        there, new = begin(theorem.after, theorem.entry), {m.after for m in theorem.relation if m.after is not m.before}
+        there, new = begin(theorem.after, theorem.entry), {m.after for m in theorem.relation}
         questions = chain(
             safe_questions(run.context, owed, (), ()),
             *[masked_lanes_safe(there, moved, b, ()) for b in theorem.after.buffers if b in new],

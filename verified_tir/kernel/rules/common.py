@@ -32,8 +32,9 @@ def together(root: ir.Stmt, path: ir.Path, count: int) -> ir.Stmt:
 def replaced(root: ir.Stmt, path: ir.Path, count: int, new: ir.Stmt) -> ir.Stmt:
     """``root`` with ``new`` in place of the statement at ``path``, and of those after it: ``count`` in all."""
     around = ir.at(root, path[:-1])
-    if count <= 1 or not isinstance(around, ir.Seq):
+    if count <= 1:
         return ir.put(root, path, new)
+    assert isinstance(around, ir.Seq)
     added = new.stmts if isinstance(new, ir.Seq) else (new,)  # other sequences stay as they are, as with ``put``
     stmts = (*around.stmts[: path[-1]], *added, *around.stmts[path[-1] + count :])
     return ir.put(root, path[:-1], stmts[0] if len(stmts) == 1 else ir.Seq(stmts))
@@ -54,8 +55,6 @@ def no_dependence(
             claim = f"{why}: an opaque call, assertion or while loop stays in its place"
             yield Question("dependence", claim, context, (*given, *a.given), f.FALSE, (*path, *a.place))
     for a, b in conflicts(first, second):
-        if BARRIER in (a.buffer, b.buffer):
-            continue
         claim = f"{why}: no dependence between the {_verb(a)} and the {_verb(b)} of {a.buffer.name}"
         goal = f.not_(overlap(a, b))
         yield Question("dependence", claim, context, (*given, *a.given, *b.given), goal, (*path, *a.place))
