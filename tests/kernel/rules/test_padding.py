@@ -265,3 +265,9 @@ def test_what_may_not_be_touched_may_become_free() -> None:
     assert isinstance(written, Refines), why(written)
     assert "at the end (Refuted)" in reason(written, const(8))
     assert isinstance(declared(written, const(7)), Refines)
+
+
+def test_what_is_undefined_holds_no_value() -> None:
+    """Nothing times 0 has the value 0 in the logic, and is undefined all the same."""
+    holds(STAGE.format("0"), const(0))
+    fails(STAGE.format('T.undef(dtype="int32") * 0'), const(0))
