@@ -140,9 +140,8 @@ class Recompute:
 
     def _written_first(self, source: ir.Stmt, run: Instance, start: Context) -> Iterator[Question]:
         """What the run reads of what it writes itself, it has written before."""
-        writes = [a for a in run.outer() if a.write]
         for here, read, written in reads_of(start, source, written_blocks(source)):
-            for a, b in conflicts([read], writes):
+            for a, b in conflicts([read], run.outer()):
                 claim = f"the recomputed statement writes each element of {a.buffer.name} before it reads it"
-                goal, place = f.or_(written, f.not_(overlap(a, b))), (*self.source, *read.place)
-                yield Question("recompute", claim, here, (*read.given, *b.given), goal, place)
+                goal = f.or_(written, f.not_(overlap(a, b)))
+                yield Question("recompute", claim, here, (*read.given, *b.given), goal, (*self.source, *read.place))
