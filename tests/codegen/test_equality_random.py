@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from tests.codegen.emit_support import Compiled, compare, symbols
 from tests.nightly import few
+from tests.rules.random_programs import programs as small_programs
 from tests.schedule.schedule_strategies import programs as loop_programs
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import parse_func
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour, run
-from verified_tir.testing.rules.random_programs import programs as small_programs
 
 SETTINGS = settings(max_examples=few(8, 20), deadline=None, suppress_health_check=list(HealthCheck), derandomize=False)
 SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3.4e38, 0.1, 2.5]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.nightly import few
+from tests.rules.random_programs import programs
 from verified_tir.derivation import notation
 from verified_tir.derivation.classes import records
 from verified_tir.derivation.codec import BadText, Quoted, Reader, Scope, Writer, read_program, write_program
@@ -21,7 +22,6 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.testing.rules.random_programs import programs
 
 FUNC = parse_func("""
 @T.prim_func

@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from tests.nets.test_forgery import FUNC, OTHER
 from tests.nets.values import ALL_RULES, Drawer
 from tests.nightly import few
+from tests.rules.cases import RuleCase, rule_cases
+from tests.rules.families import FAMILIES
+from tests.rules.family import rule_for
 from verified_tir.derivation.classes import records
 from verified_tir.derivation.codec import BadText, Quoted, Reader, Scope, read_program, write_program
 from verified_tir.derivation.theorems import NotDerived, as_data, derive, write_rule
@@ -27,9 +30,6 @@ from verified_tir.kernel.theorem import apply, reflexive
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.rule_builders import labelled, of_kind
-from verified_tir.testing.rules.cases import RuleCase, rule_cases
-from verified_tir.testing.rules.families import FAMILIES
-from verified_tir.testing.rules.family import rule_for
 
 SOLVER = Solver(100_000)
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.fuzz.targets.kernel import TARGET, KernelCase, rules
 from tests.fuzz.targets.kernel_source import literal
+from tests.rules.cases import RuleCase, rule_cases
 from verified_tir.fuzz.target import Disagreement, Observed, Target
 from verified_tir.kernel.rules import reorder
 from verified_tir.schedule import session
 from verified_tir.testing import Draft, Plan, schedules
-from verified_tir.testing.rules.cases import RuleCase, rule_cases
 from verified_tir.testing.scheduling.seeds import seed
 from verified_tir.testing.scheduling.step import WRITERS
 

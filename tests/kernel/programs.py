@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tests.rules.building import function, load, store
+from tests.rules.family import taken
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Var
 from verified_tir.ir.func import PrimFunc
@@ -20,8 +22,6 @@ from verified_tir.kernel.theorem import Refines, Rule, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import function, load, store
-from verified_tir.testing.rules.family import taken
 
 AB = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
 

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from tests.kernel.exhaustive.family import plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
+from tests.rules.family import taken
+from tests.rules.programs_for_rules import FITTING, fitting
+from tests.rules.random_programs import Draw, programs
+from tests.rules.random_rules import RULES, application
 from verified_tir.ir import wellformed
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
-from verified_tir.testing.rules.family import taken
-from verified_tir.testing.rules.programs_for_rules import FITTING, fitting
-from verified_tir.testing.rules.random_programs import Draw, programs
-from verified_tir.testing.rules.random_rules import RULES, application
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 SOLVER = plain_solver()

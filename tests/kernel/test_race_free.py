@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, accepted, program, refused, why
+from tests.rules.building import made
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -12,7 +13,6 @@ from verified_tir.kernel.race_free import marked_loops, prove_race_free
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import labelled, of_kind
-from verified_tir.testing.rules.building import made
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 PARAMS += ', C: T.Buffer((4, 8), "int32")'

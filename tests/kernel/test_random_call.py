@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tests.kernel.exhaustive.family import plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcome, outcomes
 from tests.kernel.programs import function
+from tests.rules.random_programs import Draw, Scope, bounds, one_of, programs, statement
+from tests.rules.random_rules import RULES, application
 from verified_tir.elaborate.calls import expand_calls
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import VOID
@@ -29,8 +31,6 @@ from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.call import Refine
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.semantics.interpreter import Outcome, refines, run
-from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, one_of, programs, statement
-from verified_tir.testing.rules.random_rules import RULES, application
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 SOLVER = plain_solver()

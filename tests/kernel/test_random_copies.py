@@ -8,6 +8,16 @@ from hypothesis import strategies as st
 
 from tests.kernel.programs import function
 from tests.kernel.test_properties import CALM, SOLVER, agrees
+from tests.rules.random_programs import (
+    Draw,
+    Scope,
+    bounds,
+    condition,
+    index,
+    one_of,
+    programs,
+    statement,
+)
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Not, Var
 from verified_tir.ir.func import PrimFunc
@@ -21,16 +31,6 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule.moves import NewLoop, recompute
-from verified_tir.testing.rules.random_programs import (
-    Draw,
-    Scope,
-    bounds,
-    condition,
-    index,
-    one_of,
-    programs,
-    statement,
-)
 
 X = Buffer.declare("X", (6,), "int32")
 Y = Buffer.declare("Y", (2, 3), "int32")

@@ -22,6 +22,8 @@ from tests.kernel.exhaustive.family import explore, plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, without
 from tests.kernel.programs import function, load, store
+from tests.rules.lanes import FAMILIES
+from tests.rules.random_programs import Draw, Scope, condition, one_of, statement, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import (
     Binary,
@@ -49,8 +51,6 @@ from verified_tir.kernel.rules import common
 from verified_tir.kernel.rules import vectorize as rule_module
 from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Refines, apply, reflexive
-from verified_tir.testing.rules.lanes import FAMILIES
-from verified_tir.testing.rules.random_programs import Draw, Scope, condition, one_of, statement, value
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "80"))
 SOLVER = plain_solver()

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.kernel.programs import function
 from tests.kernel.test_properties import CALM, SOLVER, agrees
+from tests.rules.random_programs import Draw, Scope, bounds, condition, one_of, statement
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Not, Var
 from verified_tir.ir.func import PrimFunc
@@ -25,7 +26,6 @@ from verified_tir.ir.visit import substitute
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.theorem import Refines, apply, reflexive
-from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, condition, one_of, statement
 
 X = Buffer.declare("X", (6,), "int32")
 Y = Buffer.declare("Y", (5,), "int32")

@@ -18,6 +18,11 @@ from tests.kernel.test_properties import CALM, EXAMPLES, SOLVER, agrees, anythin
 from tests.kernel.test_random_copies import SHAPES
 from tests.kernel.test_random_reorder import reordering
 from tests.nightly import few
+from tests.rules.family import rule_for, taken
+from tests.rules.other_types import with_other_types
+from tests.rules.programs_for_rules import FITTING, fitting
+from tests.rules.random_programs import Draw, one_of
+from tests.rules.random_rules import RULES
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import FALSE, Cast, Expr, Var
@@ -38,11 +43,6 @@ from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.testing import reference
 from verified_tir.testing.reference import Claim, disagreement
-from verified_tir.testing.rules.family import rule_for, taken
-from verified_tir.testing.rules.other_types import with_other_types
-from verified_tir.testing.rules.programs_for_rules import FITTING, fitting
-from verified_tir.testing.rules.random_programs import Draw, one_of
-from verified_tir.testing.rules.random_rules import RULES
 
 SETTINGS = settings(CALM, max_examples=few(EXAMPLES, 20 * EXAMPLES))
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder | None]]

@@ -20,6 +20,9 @@ from tests.kernel.exhaustive.family import Exploration, plain_solver
 from tests.kernel.exhaustive.oracle import disagreement, inputs_of, outcomes
 from tests.kernel.exhaustive.test_mutants import setting, unsafe_is_safe, without
 from tests.kernel.programs import function, load, store
+from tests.rules.lanes import FAMILIES
+from tests.rules.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
+from tests.rules.random_rules import place, scope_at
 from verified_tir.ir import wellformed
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL
@@ -41,9 +44,6 @@ from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.lanes import FAMILIES
-from verified_tir.testing.rules.random_programs import Draw, Scope, bounds, condition, index, one_of, statement, value
-from verified_tir.testing.rules.random_rules import place, scope_at
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 SOLVER = plain_solver()

@@ -13,7 +13,7 @@ from verified_tir.fuzz.target import Disagreement, Observed
 if TYPE_CHECKING:
     from tests.fuzz.targets.kernel import KernelCase
     from tests.mutation.mutant import Mutant
-    from verified_tir.testing.rules.cases import RuleCase
+    from tests.rules.cases import RuleCase
 
 SEED = 6
 """Of all that is drawn."""

@@ -77,9 +77,9 @@ def code_of(module: types.CodeType, name: str) -> types.CodeType | None:
 
 
 def forget_results(package: str) -> None:
-    """Empty every cache of a package: what was computed without the mutant is not believed."""
+    """Empty every cache of a package, and of its tests: what was computed without the mutant is not believed."""
     for name, module in list(sys.modules.items()):
-        if name == package or name.startswith(f"{package}."):
+        if name == package or name.startswith((f"{package}.", "tests.")):
             for key, value in list(vars(module).items()):
                 if callable(getattr(value, "cache_clear", None)):
                     value.cache_clear()

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.kernel.exhaustive.oracle import inputs_of, outcome
+from tests.rules.random_programs import programs
 from verified_tir.elaborate.calls import CALL
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
@@ -18,7 +19,6 @@ from verified_tir.ir.stmt import Block
 from verified_tir.ir.wellformed import problem
 from verified_tir.schedule.functions import outlined
 from verified_tir.semantics.interpreter import Outcome, refines, run
-from verified_tir.testing.rules.random_programs import programs
 
 EXAMPLES = int(os.environ.get("VTIR_EXAMPLES", "60"))
 

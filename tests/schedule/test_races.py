@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import AB, PROVER, buffer, load, program, refused, variable
+from tests.rules.building import store
 from verified_tir import CodegenError, Refuted, Schedule, build
 from verified_tir.certificate.write import Origin, Written
 from verified_tir.ir.buffer import Buffer
@@ -20,7 +21,6 @@ from verified_tir.schedule.edits import redirected, rewritten
 from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder, labelled, of_kind
 from verified_tir.schedule.session import Session
-from verified_tir.testing.rules.building import store
 
 RACE = "of its iterations"
 ONCE = moves.reindex((0,), 1, (), (), (const(0),), ())

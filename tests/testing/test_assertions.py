@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.rules.assertions import assert_rules_refine
+from tests.rules.family import rule_for
+from tests.rules.literals import rule_made, rule_text
+from tests.rules.order import FAMILIES
 from verified_tir import Refuted, Schedule, ScheduleError
 from verified_tir.ir.expr import FloatImm
 from verified_tir.ir.stmt import SKIP
@@ -23,14 +27,10 @@ from verified_tir.testing import (
     assert_certificate_rechecks,
     assert_confirmed,
     assert_refines,
-    assert_rules_refine,
     refusals_are_right,
 )
 from verified_tir.testing.literals import strided_copy
 from verified_tir.testing.reference import Claim, disagreement
-from verified_tir.testing.rules.family import rule_for
-from verified_tir.testing.rules.literals import rule_made, rule_text
-from verified_tir.testing.rules.order import FAMILIES
 from verified_tir.testing.scheduling.seeds import seed
 
 F4 = np.array([1.0, -0.0, np.nan, 3.0], np.float32)

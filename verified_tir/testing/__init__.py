@@ -51,9 +51,7 @@ if TYPE_CHECKING:
     from verified_tir.testing.assertions import (
         assert_certificate_rechecks,
         assert_confirmed,
-        assert_family_refines,
         assert_refines,
-        assert_rules_refine,
         refusals_are_right,
     )
     from verified_tir.testing.compiled import assert_compiles_alike, target_variant
@@ -78,7 +76,6 @@ _WHERE = {
     "assert_certificate_rechecks": "assertions",
     "assert_compiles_alike": "compiled",
     "assert_confirmed": "assertions",
-    "assert_family_refines": "assertions",
     "assert_index_map_round_trip": "roundtrip",
     "assert_llvm_verdict_holds": "llvm_verdicts",
     "assert_lowers_alike": "lowered",
@@ -86,7 +83,6 @@ _WHERE = {
     "assert_read_or_refused": "roundtrip",
     "assert_refines": "assertions",
     "assert_round_trip": "roundtrip",
-    "assert_rules_refine": "assertions",
     "assert_validator_agrees": "second_opinions",
     "assert_verdict_holds": "verdicts",
     "onnx_models": "onnx_random",
@@ -122,7 +118,6 @@ __all__ = [
     "assert_compiles_alike",
     "assert_confirmed",
     "assert_decided_rightly",
-    "assert_family_refines",
     "assert_index_map_right",
     "assert_index_map_round_trip",
     "assert_llvm_verdict_holds",
@@ -131,7 +126,6 @@ __all__ = [
     "assert_read_or_refused",
     "assert_refines",
     "assert_round_trip",
-    "assert_rules_refine",
     "assert_simplified_alike",
     "assert_simplifies_alike",
     "assert_touches",

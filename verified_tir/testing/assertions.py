@@ -32,10 +32,9 @@ from verified_tir.testing.reference import (
 
 if TYPE_CHECKING:
     from verified_tir.ir.func import PrimFunc
-    from verified_tir.kernel.theorem import Refines, Rule
+    from verified_tir.kernel.theorem import Refines
     from verified_tir.schedule.errors import ScheduleError
     from verified_tir.schedule.schedule import Schedule
-    from verified_tir.testing.rules.family import Chain
 
 
 def assert_refines(
@@ -66,11 +65,11 @@ def assert_refines(
     as_written = ended(written, Given(arguments, defined or {}, {}))
     problem = _differs(as_written, first) or disagreement(claim, arguments, defined=defined, first=first)
     if problem is not None:
-        raise AssertionError(_report("the program after is no refinement", problem, claim, arguments))
+        raise AssertionError(report("the program after is no refinement", problem, claim, arguments))
     if machine_code:
         problem = machine_code_problem(proved, arguments)
         if problem is not None:
-            raise AssertionError(_report("machine code differs from the interpreter", problem, claim, arguments))
+            raise AssertionError(report("machine code differs from the interpreter", problem, claim, arguments))
 
 
 def _theorem(proved: Schedule | Refines) -> tuple[Refines, PrimFunc]:
@@ -161,7 +160,7 @@ def assert_confirmed(refusal: ScheduleError) -> bool:
     if not undefined and any(isinstance(end, StepLimit) for end in _ends_after(claim, arguments)):
         return False
     said = f"it says: {refusal.replay.message}; before: {'results' if isinstance(first, Outcome) else first}"
-    raise AssertionError(_report(f"{refusal.step}: the counterexample shows no difference", said, claim, arguments))
+    raise AssertionError(report(f"{refusal.step}: the counterexample shows no difference", said, claim, arguments))
 
 
 def _ends_after(claim: Claim, arguments: Mapping[str, Any]) -> Iterator[End]:
@@ -197,52 +196,6 @@ def _assert_unchanged(schedule: Schedule | None, before: Refines | None, refusal
         raise AssertionError(f"{refusal.step} was refused, and changed the program:\n{schedule.script()}")
 
 
-def assert_rules_refine(literal: list[Any]) -> None:
-    """Rules of the kernel, applied to a program as far as they are accepted, lead to a true theorem.
-
-    :param literal: the program and the rules (:mod:`verified_tir.testing.rules.literals`).
-    :raises AssertionError: if the interpreter contradicts the theorem on a small input.
-    """
-    from verified_tir.testing.rules.literals import rule_made
-
-    _assert_chain_refines(*rule_made(literal))
-
-
-def assert_family_refines(family: str, index: int) -> None:
-    """Each rule that a family of small programs has for one of them leads to a true theorem, if it is accepted.
-
-    :param family: its name; ``verified_tir.testing.rules.families`` has them all.
-    :param index: the number of the program.
-    :raises AssertionError: if the interpreter contradicts a theorem on a small input.
-    """
-    from verified_tir.testing.rules.families import BY_NAME
-
-    made = BY_NAME[family].at(index)
-    for chain in () if made is None else made[1]:
-        assert made is not None
-        _assert_chain_refines(made[0], chain if isinstance(chain, tuple) else (chain,))
-
-
-def _assert_chain_refines(func: PrimFunc, rules: Chain | tuple[Rule, ...]) -> None:
-    from verified_tir.kernel.facts import Prover
-    from verified_tir.kernel.theorem import Refines, reflexive
-    from verified_tir.logic.solver import Solver
-    from verified_tir.testing.rules.family import taken
-    from verified_tir.testing.rules.inputs import inputs_of
-
-    theorem, prover = reflexive(func), Prover(Solver())
-    for step in rules:
-        result = taken(step, theorem, prover)
-        if not isinstance(result, Refines):
-            return
-        theorem = result
-    claim = Claim.of(theorem)
-    for given in inputs_of(func):
-        problem = disagreement(claim, given.args, defined=given.defined)
-        if problem is not None:
-            raise AssertionError(_report(f"{rules[-1]} is accepted, which is wrong", problem, claim, given.args))
-
-
 def assert_certificate_rechecks(schedule: Schedule) -> None:
     """The schedule's certificate, written to a folder, passes the check of certificates; and can be regenerated.
 
@@ -266,7 +219,8 @@ def assert_certificate_rechecks(schedule: Schedule) -> None:
         raise AssertionError("\n".join(["the certificate does not pass its check", *found, *steps]))
 
 
-def _report(what: str, problem: str, claim: Claim, arguments: Mapping[str, Any]) -> str:
+def report(what: str, problem: str, claim: Claim, arguments: Mapping[str, Any]) -> str:
+    """What is wrong, and with which programs, arguments and layouts, for a reader."""
     shown = [f"{k} = {v.tolist() if isinstance(v, np.ndarray) else v}" for k, v in arguments.items()]
     parts = [f"{what}: {problem}", "", "before:", script(claim.before), "after:", script(claim.after), *shown]
     if claim.maps:

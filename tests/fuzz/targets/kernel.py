@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from tests.fuzz.targets.inputs import Input, inputs
 from tests.fuzz.targets.kernel_rules import examine
 from tests.fuzz.targets.kernel_source import Demands, test_of, test_of_rules
+from tests.rules.cases import RuleCase, rule_cases
+from tests.rules.family import plain_solver
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
@@ -34,8 +36,6 @@ from verified_tir.testing.assertions import assert_certificate_rechecks, assert_
 from verified_tir.testing.lowered import rule_names
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.reference import Claim, disagreement
-from verified_tir.testing.rules.cases import RuleCase, rule_cases
-from verified_tir.testing.rules.family import plain_solver
 from verified_tir.testing.scheduling import Draft, Step, Taken, primitives, schedules, seeds
 
 if TYPE_CHECKING:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.rules.cases import RuleCase
+from tests.rules.family import Chain, name_of, prover_for, taken
+from tests.rules.inputs import Input, inputs_of
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir import wellformed
 from verified_tir.ir.func import PrimFunc
@@ -15,9 +18,6 @@ from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Unknown
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour
 from verified_tir.testing.reference import Claim, End, Given, disagreement, ended
-from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import Chain, name_of, prover_for, taken
-from verified_tir.testing.rules.inputs import Input, inputs_of
 
 STEPS: Final = 400
 

@@ -10,12 +10,12 @@ from typing import Any, final
 import numpy as np
 
 from tests.fuzz.targets.kernel_rules import examine
+from tests.rules.cases import RuleCase
+from tests.rules.family import After, plain_solver, rule_for
+from tests.rules.literals import rule_text
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir.script import script
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.testing.rules.cases import RuleCase
-from verified_tir.testing.rules.family import After, plain_solver, rule_for
-from verified_tir.testing.rules.literals import rule_text
 from verified_tir.testing.scheduling import Taken
 
 HEAD = '''"""{said}"""
@@ -90,7 +90,7 @@ def test_of(
 
 RULES = '''"""{said}"""
 
-from verified_tir.testing import assert_rules_refine
+from tests.rules.assertions import assert_rules_refine
 
 PROGRAM_AND_RULES = {literal}
 
@@ -105,7 +105,7 @@ def {name}() -> None:
 
 FAMILY = '''"""{said}"""
 
-from verified_tir.testing import assert_family_refines
+from tests.rules.assertions import assert_family_refines
 
 
 def {name}() -> None:

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.kernel.exhaustive.family import Exploration, Report
+from tests.rules.families import BY_NAME, FAMILIES
 from verified_tir.ir.collector import seldom_collected
-from verified_tir.testing.rules.families import BY_NAME, FAMILIES
 
 PART = 100
 """How many turns a family has before the next one's."""

@@ -12,6 +12,7 @@ from typing import Any, final
 
 from tests.kernel.exhaustive.oracle import Input, disagreement, inputs_of, outcomes, would_disagree
 from tests.kernel.programs import why
+from tests.rules.family import After, Chain, Family, name_of, plain_solver, prover_for, rule_for, taken
 from tests.structural_hash import structural_hash
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
@@ -19,7 +20,6 @@ from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.theorem import Refines, Rule, reflexive
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.semantics.interpreter import Outcome
-from verified_tir.testing.rules.family import After, Chain, Family, name_of, plain_solver, prover_for, rule_for, taken
 
 SOLVER = plain_solver()
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tests.rules.inputs import Input, inputs_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FloatImm, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -26,7 +27,6 @@ from verified_tir.semantics.interpreter import Outcome, UndefinedBehaviour, refi
 from verified_tir.semantics.interpreter.outcome import Difference
 from verified_tir.testing.callees import Callees
 from verified_tir.testing.reference import value_of
-from verified_tir.testing.rules.inputs import Input, inputs_of
 
 Array = npt.NDArray[Any]
 STEPS = 400

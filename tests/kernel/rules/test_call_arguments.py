@@ -20,6 +20,7 @@ from tests.kernel.programs import (
 )
 from tests.kernel.rules.test_call import AB, DOUBLE, LOOP, call, halves, lemma
 from tests.kernel.rules.test_call_implement import EXTERN, RAW, implement
+from tests.rules.building import load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.script import parse_func
@@ -34,7 +35,6 @@ from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import labelled, of_kind
-from verified_tir.testing.rules.building import load, store
 
 USES = """
 @T.prim_func

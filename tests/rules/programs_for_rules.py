@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
+from tests.rules.building import function, load, store
+from tests.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, Var
 from verified_tir.ir.func import PrimFunc
@@ -22,8 +24,6 @@ from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import function, load, store
-from verified_tir.testing.rules.random_programs import Draw, Scope, access, bounds, condition, one_of, statement, value
 
 Fitting = tuple[tuple[Stmt, ...], Callable[[Path, int], Rule | RuleBuilder]]
 """Statements in a row, and the rule for them, given the path of their sequence and their position in it."""

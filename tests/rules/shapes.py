@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Not, Undef, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Allocate, For, If, Stmt, seq
-from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.obligation import NoMatch
-from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule import moves
-from verified_tir.schedule.rule_builders import RuleBuilder, moved, with_else
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Chain, Family
-from verified_tir.testing.rules.pool import (
+from tests.rules.building import load, store
+from tests.rules.family import Chain, Family
+from tests.rules.pool import (
     CLAIMS,
     EXTENTS,
     GUARDED,
@@ -36,6 +23,19 @@ from verified_tir.testing.rules.pool import (
     n,
     plus,
 )
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Binary, Expr, Not, Undef, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import SKIP, Allocate, For, If, Stmt, seq
+from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.obligation import NoMatch
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.rules.scope import Declare, Drop
+from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.rule_builders import RuleBuilder, moved, with_else
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder | Chain]]
 

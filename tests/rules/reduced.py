@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import function, load, store
+from tests.rules.family import Family
+from tests.rules.pool import EXTENTS, F, G, X, Y, floats, integers, n, plus
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -14,9 +17,6 @@ from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import function, load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import EXTENTS, F, G, X, Y, floats, integers, n, plus
 
 Of = Callable[[Expr, Expr], Expr]
 """Of the two loops' variables."""

@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from tests.rules.families import BY_NAME
+from tests.rules.family import Chain, Family
+from tests.rules.programs_for_rules import FITTING, fitting
+from tests.rules.random_programs import programs
+from tests.rules.random_rules import RULES, application
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
@@ -23,11 +28,6 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.families import BY_NAME
-from verified_tir.testing.rules.family import Chain, Family
-from verified_tir.testing.rules.programs_for_rules import FITTING, fitting
-from verified_tir.testing.rules.random_programs import programs
-from verified_tir.testing.rules.random_rules import RULES, application
 from verified_tir.testing.scheduling.seeds import SEEDS, seed
 
 PLACED: Final[dict[str, tuple[Callable[[Path], Rule | RuleBuilder], type[Stmt]]]] = {

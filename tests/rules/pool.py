@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from tests.rules.building import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Broadcast, Expr, IfThenElse, Ramp, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -26,7 +27,6 @@ from verified_tir.ir.stmt import (
     seq,
 )
 from verified_tir.ir.sugar import binary, const
-from verified_tir.testing.rules.building import function, load, store
 
 X = Buffer.declare("X", (6,), "int32")
 Y = Buffer.declare("Y", (4,), "int32")

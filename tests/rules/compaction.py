@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import load, store
+from tests.rules.family import Family
+from tests.rules.pool import X, Y, integers, loop, n
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Var
 from verified_tir.ir.func import PrimFunc
@@ -12,9 +15,6 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.theorem import Rule
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import X, Y, integers, loop, n
 
 Index = Callable[[Expr, Expr], Expr]
 """Of the outer loop's variable and the inner one's."""

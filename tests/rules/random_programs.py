@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
+from tests.rules.building import function, load, store
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Call, Expr, FloatImm, IfThenElse, Select, StringImm, Undef, Var
@@ -15,7 +16,6 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, Evaluate, For, If, LetStmt, Stmt, seq
 from verified_tir.ir.sugar import binary, const
-from verified_tir.testing.rules.building import function, load, store
 
 Draw: TypeAlias = Callable[[st.SearchStrategy[Any]], Any]
 

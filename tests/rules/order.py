@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tests.rules.building import load, made, of_kind
+from tests.rules.family import Family
+from tests.rules.pool import EXTENTS, GUARDED, INDIRECT, NESTED, STORES, WORDS, Word, X, Y, integers, n
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, ForKind, If, Stmt, seq
@@ -11,9 +14,6 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import RuleBuilder, in_a_loop, run_once
-from verified_tir.testing.rules.building import load, made, of_kind
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import EXTENTS, GUARDED, INDIRECT, NESTED, STORES, WORDS, Word, X, Y, integers, n
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.rules.random_programs import Draw, one_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32, DType, PointerType
 from verified_tir.ir.expr import (
@@ -47,7 +48,6 @@ from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.rules.skeleton import Skeleton, loops_around
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Rule
-from verified_tir.testing.rules.random_programs import Draw, one_of
 
 TYPES = tuple(map(DType.parse, ("int8", "uint8", "int16", "int64", "uint32")))
 

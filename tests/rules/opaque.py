@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import load, store
+from tests.rules.family import Family
+from tests.rules.order import one_loop, pair
+from tests.rules.pool import EXTENTS, GUARDED, STORES, Word, X, Y, integers, let, local, loop, n, plus
+from tests.rules.values import EVENTS, NUMBERS, QUESTIONS, asked, asked_inside, stored_again
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32
 from verified_tir.ir.expr import FALSE, Binary, Call, Expr, IfThenElse, Select, StringImm, Var
@@ -16,11 +21,6 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.order import one_loop, pair
-from verified_tir.testing.rules.pool import EXTENTS, GUARDED, STORES, Word, X, Y, integers, let, local, loop, n, plus
-from verified_tir.testing.rules.values import EVENTS, NUMBERS, QUESTIONS, asked, asked_inside, stored_again
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 

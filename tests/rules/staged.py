@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import load, store
+from tests.rules.family import Family
+from tests.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, Word, X, Y, integers, n, plus
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, Not, Var
 from verified_tir.ir.find import substitute_buffers
@@ -13,9 +16,6 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Rule
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, Word, X, Y, integers, n, plus
 
 Map = Callable[[Expr, Expr], Expr]
 """Of the loop's variable and an index."""

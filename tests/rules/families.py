@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from verified_tir.testing.rules import (
+from tests.rules import (
     again,
     calls,
     compaction,
@@ -20,7 +20,7 @@ from verified_tir.testing.rules import (
     types,
     values,
 )
-from verified_tir.testing.rules.family import Family
+from tests.rules.family import Family
 
 FAMILIES: Final[tuple[Family, ...]] = (
     *order.FAMILIES,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from tests.rules.building import function, of_kind
+from tests.rules.family import Family, taken
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
@@ -23,8 +25,6 @@ from verified_tir.logic.solver import Solver
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import function, of_kind
-from verified_tir.testing.rules.family import Family, taken
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 _PROVER = Prover(Solver())

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import function, load, store
+from tests.rules.family import Family
+from tests.rules.pool import X, Y, loop, n
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Broadcast, Expr, Load, Ramp, Select, Var
 from verified_tir.ir.func import PrimFunc
@@ -16,9 +19,6 @@ from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import function, load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import X, Y, loop, n
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 REST = Buffer.declare("V", (5,), "int32", data=X.data, elem_offset=1)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import load, store
+from tests.rules.family import Family
+from tests.rules.pool import CLAIMS, GUARDED, INDIRECT, NESTED, STORES, X, Y, integers, n
 from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For, If, Stmt, seq
@@ -12,9 +15,6 @@ from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import CLAIMS, GUARDED, INDIRECT, NESTED, STORES, X, Y, integers, n
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 

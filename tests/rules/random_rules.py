@@ -7,6 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.rules.building import load, made, of_kind, store
+from tests.rules.random_programs import Draw, Scope, access, condition, one_of, value
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, FloatImm, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -28,8 +30,6 @@ from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder, in_a_loop, run_once
-from verified_tir.testing.rules.building import load, made, of_kind, store
-from verified_tir.testing.rules.random_programs import Draw, Scope, access, condition, one_of, value
 
 # ------------------------------------------------------------------------------------------------- rules at random
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import load, store
+from tests.rules.family import Family
+from tests.rules.pool import STORES, F, G, Word, X, Y, floats, integers, local, loop, n, plus, view
 from verified_tir.ir.expr import Expr, FloatImm, IfThenElse, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import SKIP, Assume, For, If, Stmt, seq
@@ -13,9 +16,6 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import STORES, F, G, Word, X, Y, floats, integers, local, loop, n, plus, view
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 Maker = Callable[[], Stmt]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tests.rules.building import function, load, store
+from tests.rules.family import After, Chain, Family
+from tests.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, X, Y, integers, loop, n, plus
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, Load, Not, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -20,9 +23,6 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import function, load, store
-from verified_tir.testing.rules.family import After, Chain, Family
-from verified_tir.testing.rules.pool import GUARDED, INDIRECT, NESTED, STORES, VECTORS, X, Y, integers, loop, n, plus
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder | Chain]]
 One = Callable[[Expr], LayoutMap]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import load, store
+from tests.rules.family import Family
+from tests.rules.pool import Word, X, Y, integers, let, local, loop, n, plus, view
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Select, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -13,9 +16,6 @@ from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.moves import NewLoop, recompute
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import Word, X, Y, integers, let, local, loop, n, plus, view
 
 Made = tuple[PrimFunc, Sequence[Rule]]
 

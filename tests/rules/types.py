@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tests.rules.building import function, load, of_kind, store
+from tests.rules.family import Family
+from tests.rules.pool import X, Y, loop
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Broadcast, Cast, Expr, FloatImm, Load, Ramp, Var
@@ -17,9 +20,6 @@ from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import function, load, of_kind, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import X, Y, loop
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 INT8, FLOAT32, PAIR = DType.parse("int8"), DType.parse("float32"), DType.parse("int32x2")

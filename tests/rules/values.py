@@ -9,20 +9,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Not, Select, Undef, Var
-from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.stmt import Assume, If, LetStmt, Stmt, While, seq
-from verified_tir.ir.sugar import binary, const
-from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.theorem import Rule
-from verified_tir.schedule import moves
-from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.testing.rules.building import load, store
-from verified_tir.testing.rules.family import Family
-from verified_tir.testing.rules.pool import (
+from tests.rules.building import load, store
+from tests.rules.family import Family
+from tests.rules.pool import (
     CLAIMS,
     GUARDED,
     INDIRECT,
@@ -43,6 +32,17 @@ from verified_tir.testing.rules.pool import (
     plus,
     view,
 )
+from verified_tir.ir.expr import Binary, Expr, FloatImm, IfThenElse, Not, Select, Undef, Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Assume, If, LetStmt, Stmt, While, seq
+from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.rules.bind import Bind, Inline
+from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.insert import Insert
+from verified_tir.kernel.theorem import Rule
+from verified_tir.schedule import moves
+from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.rule_builders import RuleBuilder
 
 Made = tuple[PrimFunc, Sequence[Rule | RuleBuilder]]
 Maker = Callable[[], Stmt]
