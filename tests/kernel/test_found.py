@@ -25,6 +25,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType
 from verified_tir.ir.expr import (
     FALSE,
+    TRUE,
     Binary,
     Broadcast,
     Call,
@@ -166,6 +167,7 @@ def test_no_view_is_inserted() -> None:
     view = Buffer.declare("V", (3, 2), "int32", data=a.data)
     same_indices = store(view, load(a, 1, 0), 1, 0)  # another element of the block
     refused(f, Insert((), DeclBuffer(view, same_indices)), "none can be inserted")
+    refused(f, Insert((), If(TRUE, DeclBuffer(view, same_indices))), "none can be inserted")
     accepted(f, Insert((), store(a, load(a, 1, 0), 1, 0)))
 
 
@@ -175,6 +177,7 @@ def test_a_place_that_is_undefined_at_one_type_may_hold_something_at_another() -
     view = buffer(f, "V")
     unchanged = store(view, load(view, 0), 0)  # destroys a NaN, which is undefined as an integer
     refused(f, Insert((0,), unchanged), "views of several types")
+    refused(f, Insert((0,), If(binary("lt", load(view, 0), const(3)), unchanged)), "views of several types")
 
 
 def test_extents_that_read_memory_are_bound_first() -> None:
