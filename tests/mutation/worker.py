@@ -374,7 +374,9 @@ def _decides(item: pytest.Item) -> bool:
 def _is_tested(module: str | None) -> bool:
     """Whether a module is what tests are about: what its functions name says nothing of who calls them."""
     name = module or ""
-    return name.startswith("verified_tir.") and not name.startswith("verified_tir.testing.")
+    if name.startswith("verified_tir.testing."):
+        return False
+    return name.startswith(("verified_tir.", "tests.fuzz.targets."))
 
 
 def _resolve(name: str) -> Callable[[Mutant, float], tuple[str, str] | None]:
