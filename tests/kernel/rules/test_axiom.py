@@ -274,7 +274,7 @@ def test_indices_are_evaluated_in_masked_lanes(pole: int, *, fine: bool) -> None
 
 
 def test_masked_lanes_of_what_was_not_moved_are_as_they_were() -> None:
-    """That n is no zero is assumed before; in front of the new program, where moved indices are evaluated, it is not."""
+    """That n is not 0 was assumed before; where moved indices are evaluated, in front of the program, it is not."""
     start = theorem_of("B[0] = A[0]")
     a, n = start.after.buffers[0], variable(start.after, "n")
     positive = then(start, Axiom(Assume(n >= 1)))
