@@ -105,6 +105,14 @@ def test_an_index_has_the_type_of_the_maps_variable() -> None:
     accepted(func, Stage((0,), a, layout, "c"))
     refused(func, Stage((1,), a, layout, "c"), "an index has another type than the map's variable")
     accepted(func, Stage((1,), a, replace(layout, outputs=(x,)), "c"))  # nothing is computed of it
+    func = program(
+        "for i in range(4):\n    B[i] = M[0, i]\nB[0] = M[0, T.int64(1)]",
+        PARAMS.replace("A", "M").replace("(4,)", "(4, 4)", 1),
+    )
+    m, z = buffer(func, "M"), Var.fresh("z")
+    layout = LayoutMap((x, v := Var.fresh("v")), (x, Cast(INT32, v)), (y, z), (y, z), (const(4), const(4)), FALSE)
+    accepted(func, Stage((0,), m, layout, "c"))
+    refused(func, Stage((1,), m, layout, "c"), "an index has another type than the map's variable")
 
 
 def test_a_map_makes_no_call() -> None:

@@ -32,6 +32,15 @@ def groups(func: PrimFunc, extent: int = 3) -> Reassociate:
         ("for k in range(9):\n    B[2] = B[2] + B[2]", "is read in the nest other than"),
         (f"for k in range({CALL}):\n    B[2] = B[2] + A[k]", "the result of the opaque call call_extern is unknown"),
         (f"for k in range(9):\n    if {CALL} > 0:\n        B[2] = B[2] + A[k]", "or by an opaque call"),
+        ("for k in range(9):\n    while n > 0:\n        B[2] = B[2] + A[k]", "not a nest of loops around one store"),
+        (
+            "for k in range(9):\n    t = T.alloc_buffer((1,), 'int32')\n    B[2] = B[2] + A[k]",
+            "not a nest of loops around",
+        ),
+        (
+            "for k in range(9):\n    if n > 0:\n        B[2] = B[2] + A[k]\n    else:\n        B[1] = 7",
+            "not a nest of loops around one store",
+        ),
         ("for k in range(9):\n    B[2] = A[k] + A[k]", "is not an update B[x] = B[x] + e"),
         ("for k in range(9):\n    B[2] = A[k] - B[2]", "is not associative"),
         ("for k in range(9):\n    B[0:4] = B[0:4] + T.Broadcast(A[k], 4)", "is not updated one element at a time"),

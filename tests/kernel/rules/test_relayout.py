@@ -130,3 +130,9 @@ def test_a_licence_moves_along(name: str) -> None:
         found = take(moves.decide(branch, True), theorem)
         assert isinstance(found, Refines) is (not start.licensed)
         assert not start.licensed or theorem.licensed >= blocks_of(theorem.after, name)
+
+
+def test_padding_that_the_program_may_not_touch_needs_no_proof_at_the_end() -> None:
+    """Whether B[0] is an index of A nobody knows; if it is not, the program has no meaning."""
+    f = program("A[B[0]] = 1", FIVE)
+    accepted(f, Relayout(buffer(f, "A"), PADDED, const(0)))

@@ -60,6 +60,12 @@ def whole(
     return Reorder(path, count, tuple(relative), new, links)
 
 
+def test_places_of_leaves_are_those_before_any_of_them_is_cut() -> None:
+    f = program(TWO + "\nA[1] = 3")
+    rule = Reorder((), 1, (((2,), 1), ((0,), 2)), Seq((hole(0), hole(1))), (link(1, 0), link(0, 1)))
+    gives(f, rule, TWO + "\nA[1] = 3")
+
+
 # -- the form ----------------------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.kernel.programs import accepted, body_of, buffer, load, program, refused, variable
@@ -261,3 +263,18 @@ def test_indices_that_read_are_asked_about_in_parallel_loops() -> None:
     declared = accepted(f, Declare((), v, True))
     move = (((i,), (i + load(buffer(f, "A"), 3 - i) * 0,)),)
     refused(declared, redirected((0, 1, 0, 0), buffer(f, "B"), v, move), "no two of its iterations")
+
+
+def test_the_allocation_keeps_its_annotations() -> None:
+    f = program(LOCAL, SQUARE)
+    assert isinstance(f.body, Allocate)
+    noted = f.with_body(replace(f.body, annotations=(("pragma", const(1)),)))
+    done = accepted(noted, MergeAllocations((), (), Buffer.declare("w", (32,))))
+    assert isinstance(done.body, Allocate) and done.body.annotations == (("pragma", const(1)),)
+
+
+def test_an_opaque_call_sees_the_address_and_no_shape() -> None:
+    """Another function of the module would see the shape of what it is passed."""
+    text = LOCAL + '\nT.evaluate(T.call_extern("int32", "g", t.data))'
+    f = program(text, SQUARE)
+    accepted(f, MergeAllocations((), (), Buffer.declare("w", (32,))))

@@ -137,7 +137,7 @@ class Reorder:
 
 def _within(path: ir.Path, count: int, inner: ir.Path) -> ir.Path:
     """The place of what stands at ``inner`` in ``count`` statements from ``path`` on."""
-    return (*path[:-1], path[-1] + inner[0], *inner[1:]) if count > 1 and inner else (*path, *inner)
+    return (*path[:-1], path[-1] + inner[0], *inner[1:]) if count > 1 else (*path, *inner)
 
 
 # -- what is owed ------------------------------------------------------------------------------------------------------
