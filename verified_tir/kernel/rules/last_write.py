@@ -121,8 +121,7 @@ def dead_stores(
             yield Question("dead-store", claim, here, given, written, (*path, *a.place), where)
     if not outlived:
         return
-    last = len(later) - 1
-    steps = {k for k, s in enumerate(later) if k == last or not blocks.isdisjoint(written_blocks(s))}
+    steps = {k for k, s in enumerate(later) if not blocks.isdisjoint(written_blocks(s))}
     ran = [(here, s) for _, s, here in context.inside(ir.Seq(later), steps)]
     ends = not any(map(may_not_pass, later))  # otherwise somebody else may read, or the run may end there
     for a in stores:
