@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from verified_tir.codegen.errors import CodegenError
     from verified_tir.codegen.runtime import Function
     from verified_tir.codegen.target import Target
+    from verified_tir.index.map import AXIS_SEPARATOR, IndexMap
     from verified_tir.ir.func import IRModule, PrimFunc
     from verified_tir.ir.script import ScriptError, parse, parse_func, script
     from verified_tir.kernel.theorem import Refines
     from verified_tir.schedule.constraint import BufferConstraint
     from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
     from verified_tir.schedule.footprint import DomainTouched, domain_touched
-    from verified_tir.schedule.index_map import AXIS_SEPARATOR, IndexMap
     from verified_tir.schedule.intrinsics import TensorIntrin
     from verified_tir.schedule.registry import expect_refusal, schedule
     from verified_tir.schedule.schedule import Schedule
     from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding
 
 _WHERE = {
-    "AXIS_SEPARATOR": "verified_tir.schedule.index_map",
+    "AXIS_SEPARATOR": "verified_tir.index.map",
     "BufferConstraint": "verified_tir.schedule.constraint",
     "CodegenError": "verified_tir.codegen.errors",
     "DomainTouched": "verified_tir.schedule.footprint",
@@ -42,7 +42,7 @@ _WHERE = {
     "HoistConditional": "verified_tir.schedule.tactics.hoist",
     "HoistLetBinding": "verified_tir.schedule.tactics.hoist",
     "IRModule": "verified_tir.ir.func",
-    "IndexMap": "verified_tir.schedule.index_map",
+    "IndexMap": "verified_tir.index.map",
     "NotApplicable": "verified_tir.schedule.errors",
     "PrimFunc": "verified_tir.ir.func",
     "Refines": "verified_tir.kernel.theorem",

@@ -26,10 +26,10 @@ import numpy as np
 from verified_tir import Schedule, ScheduleError, build, parse_func
 from verified_tir import schedule as verified_schedule
 from verified_tir.codegen.runtime import Function
+from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.find import writes_of
 from verified_tir.ir.func import PrimFunc
-from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.replay_inputs import symbols
 from verified_tir.schedule.session import Session
 from verified_tir.semantics.interpreter import Outcome, run

@@ -29,8 +29,8 @@ from verified_tir.graph.annotate import Annotations, layout_named
 from verified_tir.graph.external import External
 from verified_tir.graph.layouts import Layout, Padded
 from verified_tir.graph.plan import plan
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.script import parse_func
-from verified_tir.lower.index_map_text import parse_index_map
 
 
 def model() -> Graph:

@@ -16,9 +16,9 @@ from verified_tir import IndexMap
 from verified_tir.graph import Graph, GraphBuilder, GraphError, TensorType, Value
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.text import graph_text, load_graph, names_of, parse_graph, save_graph
+from verified_tir.index.map import IndexMap as Map
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.node import IRError
-from verified_tir.schedule.index_map import IndexMap as Map
 
 NAMES = st.sampled_from(["x", "x", "x_1", "lambda", "R", "T", "data/0", "1st", "é", "naïve²", "", "in", "a b", "main"])
 DTYPES = st.sampled_from(["float32", "float16", "bfloat16", "int64", "uint8", "bool", "float64"])

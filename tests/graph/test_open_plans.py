@@ -28,7 +28,7 @@ from verified_tir.graph.plan import Plan, plan
 from verified_tir.graph.report import report_of
 from verified_tir.graph.sizes import symbol
 from verified_tir.graph.text import graph_text, parse_graph
-from verified_tir.schedule.index_map import IndexMap
+from verified_tir.index.map import IndexMap
 
 
 def network(channels: int = 8) -> object:

@@ -6,11 +6,11 @@ import pytest
 
 from tests.lower.lower_support import lowered, refused
 from verified_tir import script
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.dtype import INT64
 from verified_tir.ir.expr import Var
 from verified_tir.ir.node import IRError
 from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
-from verified_tir.lower.index_map_text import parse_index_map
 
 PROGRAM = """
 @T.prim_func

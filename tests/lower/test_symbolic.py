@@ -115,8 +115,8 @@ def test_at_many_sizes(name: str, pipeline: str) -> None:
 
 
 def _shape(buffer: object, sizes: dict[str, int]) -> tuple[int, ...]:
+    from verified_tir.index.evaluate import evaluate
     from verified_tir.ir.visit import free_vars
-    from verified_tir.schedule.index_eval import evaluate
 
     extents = list(buffer.shape)  # type: ignore[attr-defined]
     values = {v: sizes[v.name] for e in extents for v in free_vars(e)}

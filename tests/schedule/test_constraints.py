@@ -149,7 +149,7 @@ def test_what_the_program_assumes() -> None:
 
 
 def _true(c: BufferConstraint, *point: int) -> bool:
-    from verified_tir.schedule.index_eval import evaluate
+    from verified_tir.index.evaluate import evaluate
 
     return bool(evaluate([c.holds_at([const(k) for k in point])], {})[0])
 

@@ -14,9 +14,9 @@ from tests.nightly import few
 from tests.schedule.schedule_programs import PROGRAMS, program
 from tests.schedule.schedule_strategies import programs
 from verified_tir import Schedule, domain_touched, parse_func
+from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import free_vars
-from verified_tir.schedule.index_eval import evaluate
 from verified_tir.semantics.interpreter import run
 from verified_tir.semantics.memory import View
 

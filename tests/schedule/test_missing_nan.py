@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from verified_tir import Refuted, Schedule
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Load
-from verified_tir.schedule.index_map import IndexMap
 
 ROWS = """
 @T.prim_func

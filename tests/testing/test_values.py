@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tests.drawing import search_until
 from verified_tir import parse_func, script
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.dtype import BFLOAT16, FLOAT32, INT32, DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.visit import walk
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.testing import Scope, arguments, arrays, dtypes, expressions, index_maps, masks, prim_funcs
 from verified_tir.testing.dtypes import SCALARS, special_patterns
@@ -237,7 +237,7 @@ def test_expressions_shrink() -> None:
 
 
 def points(index_map: IndexMap, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    from verified_tir.schedule.index_eval import evaluate, open_grid
+    from verified_tir.index.evaluate import evaluate, open_grid
 
     values = evaluate(index_map.outputs, dict(zip(index_map.inputs, open_grid(shape), strict=True)))
     flat = [np.broadcast_to(v, shape).reshape(-1).tolist() for v in values]

@@ -17,8 +17,8 @@ from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout, whole_tiles, with_value
 from verified_tir.graph.options import Frozen, Layouts
 from verified_tir.graph.sizes import Dim, numbers, symbols_of
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.schedule.index_map import IndexMap
 
 _PLAIN = {
     "nn.conv2d": "NCHW", "nn.conv2d_transpose": "NCHW", "nn.max_pool2d": "NCHW", "nn.avg_pool2d": "NCHW",

@@ -16,12 +16,12 @@ from typing import final
 import numpy as np
 
 from verified_tir.graph.copies import NoCopy
+from verified_tir.index.evaluate import evaluate, open_grid
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.simplify import simplify
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
-from verified_tir.schedule.index_eval import evaluate, open_grid
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.simplify_index import simplify
 
 
 @final

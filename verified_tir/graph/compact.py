@@ -24,6 +24,7 @@ from verified_tir.graph.copies import Copied, NoCopy, copied, extents_of
 from verified_tir.graph.ir import Graph, TensorType, Value
 from verified_tir.graph.program import buffer_like, filled_with_undef, node_body, program_of_graph, type_of_buffer
 from verified_tir.graph.replace_statements import Proof, inline_own, replace_statements
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, FloatImm, IntImm
 from verified_tir.ir.func import PrimFunc
@@ -34,7 +35,6 @@ from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed

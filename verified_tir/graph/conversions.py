@@ -39,6 +39,7 @@ from verified_tir.graph.operators import legalize, result_types
 from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid
 from verified_tir.graph.sizes import numbers
+from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
@@ -46,7 +47,6 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Seq, Store, seq
 from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.tactics.constraints import only_assumes
 from verified_tir.script import tir as T  # noqa: N812

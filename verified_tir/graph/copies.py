@@ -17,6 +17,11 @@ from typing import Any, Literal, final
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.index_sets import Sets, point_text
+from verified_tir.index import isl
+from verified_tir.index.box import Box
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.parse import parse_index_map
+from verified_tir.index.simplify import simplify
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Broadcast, Expr, FloatImm, IfThenElse, IntImm, Load, Not, Ramp, Select, Undef, Var
@@ -25,11 +30,6 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import AttrStmt, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite, substitute, walk
-from verified_tir.lower.index_map_text import parse_index_map
-from verified_tir.schedule import isl_search
-from verified_tir.schedule.index_box import Box
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.simplify_index import simplify
 
 Ranges = Mapping[Var, tuple[int, int]]
 
@@ -93,7 +93,7 @@ def copied(body: Stmt, source: Buffer, target: Buffer) -> Copied:
         raise NoCopy(f"no element of {source.name} is copied to {target.name}")
     try:
         return _understood(pieces, source, target)
-    except isl_search.Inexpressible:  # bits, say: then the map must be right as it stands
+    except isl.Inexpressible:  # bits, say: then the map must be right as it stands
         return Copied(source, target, _map(pieces, source), "forward", _paddings(pieces), False)
 
 
@@ -262,14 +262,14 @@ def _exact(sets: Sets, relation: Any, pieces: Sequence[Piece], source: Buffer, *
     :raises NoCopy: if it is not a map that could be written.
     """
     found: list[IndexMap] = []
-    with contextlib.suppress(NoCopy, isl_search.Inexpressible):
+    with contextlib.suppress(NoCopy, isl.Inexpressible):
         settled = [_settled(p, sets.fixed(p)) for p in pieces]
         written = _map(settled, source, backward=backward)
         if sets.graph_of(written, backward=backward).is_equal(relation):
             found.append(written)
     try:
         found.append(sets.function(relation.reverse() if backward else relation))
-    except isl_search.Inexpressible as problem:
+    except isl.Inexpressible as problem:
         if not found:
             raise NoCopy(f"no index map was found for the copy of {source.name}: {problem}") from None
     first, last = found[0], found[-1]
@@ -319,7 +319,7 @@ def _composed(loops: Ranges, known: Sequence[Expr], wanted: Sequence[Expr], shap
         solution = dict(zip(variables, found.apply(inputs), strict=True))
     except IndexMapError:  # not one to one on all of the loops, but for guards: some iteration for each element
         whole = Box(variables, tuple(const(e, v.dtype) for e, v in zip(extents, variables, strict=True)))
-        solution = dict(zip(variables, isl_search.section(whole, first, inputs), strict=True))
+        solution = dict(zip(variables, isl.section(whole, first, inputs), strict=True))
     return _named(inputs, tuple(substitute(e, solution) for e in last), shape)
 
 

@@ -19,8 +19,8 @@ from verified_tir.graph.layouts import Layout, Padded, normal, pads, shape_in
 from verified_tir.graph.node_program import program_of
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.relayout import Relaid
+from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.schedule import Schedule
 
 REWRITES = ("layout_transform", "pad", "crop", "permute_dims")

@@ -31,10 +31,10 @@ from verified_tir.graph.node_program import program_of
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, same_bits
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T  # noqa: N812
 

@@ -1,7 +1,7 @@
 """Sets of indices and relations between them, by isl: which elements a program stores, and where they come from.
 
 Exact for what isl can express (sums, products with numbers, ``//`` and ``%`` by numbers, conditions of these); anything
-else is :class:`~verified_tir.schedule.isl_search.Inexpressible`, and so is what takes too long.
+else is :class:`~verified_tir.index.isl.Inexpressible`, and so is what takes too long.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
+from verified_tir.index.isl import Inexpressible
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IntImm, Not, Var
 from verified_tir.ir.script import script
 from verified_tir.ir.sugar import const
-from verified_tir.schedule.index_map import IndexMap
-from verified_tir.schedule.isl_search import Inexpressible
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 from verified_tir.graph.layouts import is_identity
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.simplify import simplify
+from verified_tir.index.text import index_text
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.index_text import index_text
-from verified_tir.schedule.simplify_index import simplify
 
 Maps: TypeAlias = "dict[Buffer, IndexMap]"
 Indices: TypeAlias = "tuple[Expr, ...]"

@@ -29,12 +29,12 @@ from verified_tir.graph.sizes import (
     symbols_of,
 )
 from verified_tir.graph.sizes import normal as normal_size
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.simplify import simplify
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
-from verified_tir.schedule.simplify_index import simplify
 
 
 @final

@@ -36,12 +36,12 @@ from verified_tir.graph.layouts import (
 )
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.relayout import extents
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, FloatImm, IfThenElse, IntImm, Load, Select, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
-from verified_tir.schedule.index_map import IndexMap
 
 MOST = 12
 """So many options of a node are looked at."""

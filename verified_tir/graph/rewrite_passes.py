@@ -19,10 +19,10 @@ from verified_tir.graph.hoist import FROZEN, hoist
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.replace_statements import Proof
+from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.schedule import Schedule
 
 REWRITES = frozenset({"layout_transform", "pad", "crop"})

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from verified_tir.graph.nests import LANES, Nest, contiguous, extent
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.visit import free_vars
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.schedule import Schedule
 
 

@@ -21,13 +21,13 @@ from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.sizes import Dim, dim_text, normal, symbol, symbols_of
+from verified_tir.index.map import IndexMap
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse, script
 from verified_tir.ir.sugar import binary
-from verified_tir.lower.index_map_text import parse_index_map
-from verified_tir.schedule.index_map import IndexMap
 
 SMALL = 16
 """Constants of so many elements are written out."""

@@ -16,15 +16,15 @@ import json
 from dataclasses import dataclass
 from typing import Any, final
 
+from verified_tir.index.map import IndexMap
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, StringImm
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.annotations import LITERAL_DICT
 from verified_tir.ir.stmt import Annotations
 from verified_tir.ir.visit import free_vars
-from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.rule_builders import with_attributes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.layout import find_buffer, transform_layout

@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Load, Ramp, Var
 from verified_tir.ir.paths import Path, places
@@ -28,11 +30,9 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Drop
 from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import Indices, redirected
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp
 from verified_tir.ir.paths import Path
@@ -27,10 +29,8 @@ from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import Indices, redirected
 from verified_tir.schedule.session import TacticFailed
-from verified_tir.schedule.simplify_index import Simplifier
 
 
 @final

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.simplify import negate
 from verified_tir.ir.expr import Expr, IfThenElse, Select, Undef, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import LetStmt, Stmt, Store
@@ -25,7 +26,6 @@ from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.simplify_index import negate
 
 
 @final

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path
@@ -22,9 +24,7 @@ from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.lower.batch import attempt_all, simplify_everywhere
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.tidy import size
 
 ROUNDS = 4

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Load, Ramp, Var
 from verified_tir.ir.paths import Path
@@ -27,10 +29,8 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.tidy import size
 
 Indices = tuple[Expr, ...]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
+from verified_tir.index.simplify import negate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import TRUE, Binary, Expr, FloatImm, IntImm, Undef, Var
@@ -18,7 +19,6 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.poly import counted_in
 from verified_tir.ir.sugar import as_expr, binary
 from verified_tir.ir.visit import substitute
-from verified_tir.schedule.simplify_index import negate
 
 When = Literal["always", "at entry and exit", "at entry", "at exit", "when all is written"]
 

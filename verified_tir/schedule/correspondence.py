@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, FloatImm, IntImm, Undef
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.replay_inputs import symbols
 from verified_tir.validate import Correspondence
 from verified_tir.validate import Padding as Value

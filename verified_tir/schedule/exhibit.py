@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, final
 import numpy as np
 
 from verified_tir.derivation.assumptions import assumed_at
+from verified_tir.index.evaluate import evaluate as evaluate_index
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -40,7 +41,6 @@ from verified_tir.schedule.exhibit_claims import (
     leading,
 )  # fmt: skip
 from verified_tir.schedule.exhibit_values import Satisfied, arrays_of, contradictory
-from verified_tir.schedule.index_eval import evaluate as evaluate_index
 from verified_tir.schedule.replay_inputs import Array, repair, symbols
 from verified_tir.semantics.interpreter import StepLimit, Stopped, UndefinedBehaviour, Unsupported, run
 from verified_tir.semantics.memory import row_major

@@ -19,6 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.elaborate.blocks import expand
+from verified_tir.index.evaluate import UnsafeIndex, evaluate
+from verified_tir.index.simplify import junction
+from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var
 from verified_tir.ir.find import block_path, local_buffers, loop_path
@@ -30,10 +33,7 @@ from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.footprint_accesses import pieces
 from verified_tir.schedule.footprint_solve import POINTS, Solved, index_variables, of_one_type, solve
-from verified_tir.schedule.index_eval import UnsafeIndex, evaluate
 from verified_tir.schedule.loop_layout import Ranges
-from verified_tir.schedule.simplify_index import junction
-from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.tidy import size
 
 if TYPE_CHECKING:

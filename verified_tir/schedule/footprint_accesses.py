@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import final
 
+from verified_tir.index.simplify import negate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Ramp, Select, Var
@@ -19,7 +20,6 @@ from verified_tir.ir.stmt import SKIP, Assert, For, If, LetStmt, Seq, Stmt, Stor
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import children, free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.rewrite import expressions
-from verified_tir.schedule.simplify_index import negate
 
 
 @final

@@ -13,6 +13,10 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.evaluate import evaluate
+from verified_tir.index.map import IndexMapError
+from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.dtype import INT64
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Var
 from verified_tir.ir.poly import as_poly, render
@@ -20,12 +24,8 @@ from verified_tir.ir.stmt import SKIP, For
 from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.ir.widen import Widening
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.footprint_accesses import Piece
-from verified_tir.schedule.index_eval import evaluate
-from verified_tir.schedule.index_map import IndexMapError
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
-from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.tidy import conjuncts, size
 
 POINTS = 1 << 16

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.tactics.tidy import folded
 

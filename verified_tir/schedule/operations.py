@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.expr import Expr, FloatImm, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.visit import sub_statements, walk
-from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.replay_inputs import symbols
 
 

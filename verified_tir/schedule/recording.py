@@ -22,6 +22,7 @@ from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar, final
 
 import numpy as np
 
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Expr, Undef, Var
@@ -29,7 +30,6 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import substitute
 from verified_tir.schedule.constraint import IndexFunction
 from verified_tir.schedule.copies import blocks_of_copies
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.recorded_text import (
     Unrecordable,

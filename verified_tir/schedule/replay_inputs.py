@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Expr, FloatImm, IntImm, Load, Var
@@ -24,7 +25,6 @@ from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For, LetStmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute, walk
-from verified_tir.schedule.index_eval import evaluate
 from verified_tir.semantics.interpreter import ArgumentError, Stopped, UndefinedBehaviour, run
 from verified_tir.semantics.interpreter.arguments import elements
 from verified_tir.semantics.memory import Extents

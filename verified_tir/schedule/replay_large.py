@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
+from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, IntImm, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
@@ -38,7 +39,6 @@ from verified_tir.ir.stmt import (
 )  # fmt: skip
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import children, sub_statements, walk
-from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.replay_inputs import Sizes, symbols
 from verified_tir.semantics.interpreter import Stopped, UndefinedBehaviour, run
 

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -16,7 +17,6 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
-from verified_tir.schedule.index_eval import evaluate
 from verified_tir.schedule.replay_inputs import Array, Sizes, symbols
 from verified_tir.semantics.interpreter import Outcome, Stopped, run
 

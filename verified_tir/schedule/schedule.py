@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.elaborate.calls import Misfit
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.collector import seldom_collected
 from verified_tir.ir.expr import Expr, Var
@@ -31,7 +32,6 @@ from verified_tir.logic.verdict import Discharged
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import NotApplicable, ScheduleError
 from verified_tir.schedule.functions import program_of
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
 from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.primitives_annotations import AnnotationPrimitives

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.schedule.index_map import IndexMap
 
 
 def listed(values: object) -> object:

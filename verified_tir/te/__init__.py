@@ -18,7 +18,7 @@ that the definitions say, carries out the directives on it, and every one of the
 
 from __future__ import annotations
 
-from verified_tir.schedule.index_map import AXIS_SEPARATOR
+from verified_tir.index.map import AXIS_SEPARATOR
 from verified_tir.te.errors import TEError
 from verified_tir.te.function import create_prim_func
 from verified_tir.te.lower import lower, to_schedule

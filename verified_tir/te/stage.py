@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.te.errors import TEError
 from verified_tir.te.tensor import PlaceholderOp, Tensor
 
@@ -290,7 +290,7 @@ def _names(index_map: IndexMap) -> list[str]:
 
 def mapping_text(index_map: IndexMap) -> str:
     """The map as a lambda, for messages."""
-    from verified_tir.schedule.index_text import index_text
+    from verified_tir.index.text import index_text
 
     inputs = ", ".join(v.name for v in index_map.inputs)
     return f"lambda {inputs}: [{', '.join(index_text(e) for e in index_map.outputs)}]"

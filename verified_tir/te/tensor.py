@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, final
 from weakref import WeakValueDictionary
 
+from verified_tir.index.map import IndexMapError, parameter_names
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32, DType
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import ExprLike, as_expr
 from verified_tir.ir.visit import walk
-from verified_tir.schedule.index_map import IndexMapError, parameter_names
 from verified_tir.te.errors import TEError
 from verified_tir.te.reduction import Reduce
 

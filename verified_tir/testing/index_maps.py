@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias, final
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.sugar import const
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.testing.drawing import Picker
 
 MapKind: TypeAlias = Literal["bijective", "padded", "many_to_one"]

@@ -15,13 +15,13 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.index.map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
+from verified_tir.index.simplify import simplify
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Not, Select, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Evaluate, For, Stmt
 from verified_tir.ir.visit import sub_statements, walk
-from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
-from verified_tir.schedule.simplify_index import simplify
 from verified_tir.testing.mismatch import Mismatch
 
 Values: TypeAlias = npt.NDArray[Any]

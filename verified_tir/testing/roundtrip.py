@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from verified_tir.index.map import IndexMap
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import IRModule, PrimFunc
@@ -16,8 +18,6 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import places
 from verified_tir.ir.script import ScriptError, parse, parse_func, script, script_lines
 from verified_tir.ir.visit import free_vars
-from verified_tir.lower.index_map_text import parse_index_map
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.testing.mismatch import Mismatch
 
 PATIENCE = 5.0

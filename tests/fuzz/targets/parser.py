@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 from tests.fuzz.targets.texts import mutated_texts
 from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.index.map import IndexMap
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir import expr, stmt
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import ScriptError, script
 from verified_tir.ir.visit import walk
-from verified_tir.lower.index_map_text import parse_index_map
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.testing.mismatch import Mismatch
 from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
 from verified_tir.testing.syntax import syntactic_functions, syntactic_modules
@@ -224,7 +224,7 @@ TEXT = {text!r}
 """
 _MAP_TEST = """\
 from verified_tir.ir.dtype import DType
-from verified_tir.lower.index_map_text import parse_index_map
+from verified_tir.index.parse import parse_index_map
 from verified_tir.testing import assert_index_map_round_trip
 
 

@@ -22,12 +22,12 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.fuzz.targets.index_programs import index_programs
 from tests.fuzz.targets.sentences import questions
 from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Not, Select
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.visit import walk
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict_store import VerdictStore
-from verified_tir.schedule.index_map import IndexMap
 from verified_tir.testing.arguments import arguments
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.expressions import COMPARISONS
@@ -234,7 +234,7 @@ def {name}():
 """
 _MAP = """\
 from verified_tir.ir.dtype import DType
-from verified_tir.lower.index_map_text import parse_index_map
+from verified_tir.index.parse import parse_index_map
 from verified_tir.testing import assert_index_map_right
 
 

@@ -13,10 +13,10 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import dims
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.sizes import Dim, dim_text, never_negative, shape_text
+from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.expr import FALSE, Expr, Undef, Var
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
 

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import Any
 
+from verified_tir.index.box import Box, holds
+from verified_tir.index.padding import readable
+from verified_tir.index.simplify import negate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var
 from verified_tir.ir.node import IRError
@@ -21,10 +24,7 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
-from verified_tir.schedule.index_box import Box, holds
-from verified_tir.schedule.index_padding import readable
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.simplify_index import negate
 from verified_tir.schedule.tactics.constraints import of_padding, only_assumes
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.loops import Handle

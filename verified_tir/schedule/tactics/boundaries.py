@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.expr import Binary, Expr, IntImm
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import walk
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.tidy import size
 
 

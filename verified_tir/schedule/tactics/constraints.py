@@ -9,6 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.box import Box, holds
+from verified_tir.index.map import IndexMap
+from verified_tir.index.padding import readable
+from verified_tir.index.simplify import Simplifier, negate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, Load, Undef, Var
 from verified_tir.ir.node import IRError
@@ -21,13 +26,8 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.rules.padding import holds_value
 from verified_tir.logic.verdict import Proved
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.constraint import BufferConstraint, When
-from verified_tir.schedule.index_box import Box, holds
-from verified_tir.schedule.index_map import IndexMap
-from verified_tir.schedule.index_padding import readable
 from verified_tir.schedule.session import Session
-from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.pad_value import shorter
 from verified_tir.schedule.tactics.tidy import conjuncts

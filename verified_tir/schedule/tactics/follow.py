@@ -12,6 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from verified_tir.index.map import IndexMapError, NegativeIndex
+from verified_tir.index.simplify import negate
+from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
@@ -26,13 +29,10 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.index_map import IndexMapError, NegativeIndex
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.simplify_index import negate
-from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.access_nest import (
     Nest,
     Segment,

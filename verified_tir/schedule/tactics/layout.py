@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from verified_tir.index.map import IndexMap, IndexMapError, NotInjective
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.node import IRError
@@ -19,7 +20,6 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.schedule.index_map import IndexMap, IndexMapError, NotInjective
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.pad_value import of_buffer, reads_memory, transformed, write_padding
 from verified_tir.schedule.tactics.pad_value import pad_value as padding_value

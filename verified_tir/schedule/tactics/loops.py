@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
@@ -18,11 +20,9 @@ from verified_tir.ir.stmt import For, ForKind, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule import moves
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import of_kind
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.in_turn import (
     AT_ONCE,
     digits,

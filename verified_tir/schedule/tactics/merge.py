@@ -16,6 +16,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.paths import Path, places
@@ -26,7 +27,6 @@ from verified_tir.logic.called import called
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule import moves
 from verified_tir.schedule.footprint import footprint_of
-from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier, negate
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.paths import Path
@@ -27,11 +29,9 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.schedule import moves
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.arms import make_equal
 from verified_tir.schedule.tactics.branches import each_branch
 from verified_tir.schedule.tactics.conditionals import merge_pair

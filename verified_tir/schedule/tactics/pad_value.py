@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from verified_tir.index.box import Box, holds, model_values, proves
+from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
+from verified_tir.index.simplify import negate, simplify
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, FloatImm, IntImm, Load, Undef, Var
 from verified_tir.ir.node import IRError, Node
@@ -21,10 +24,7 @@ from verified_tir.ir.visit import rewrite, substitute, walk
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.logic.verdict import Proved, Refuted
-from verified_tir.schedule.index_box import Box, holds, model_values, proves
-from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.simplify_index import negate, simplify
 
 # -- what was said -----------------------------------------------------------------------------------------------------
 

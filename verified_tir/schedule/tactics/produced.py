@@ -13,6 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.paths import Path
@@ -20,10 +23,7 @@ from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars, substitute, walk
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.simplify_index import simplify as simplify_index
 from verified_tir.schedule.tactics.regions import Side, box_of
 
 

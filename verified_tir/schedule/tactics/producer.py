@@ -14,6 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.paths import Path
@@ -22,11 +25,8 @@ from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Se
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.effects import written_blocks
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.loops import Handle, rebuild
 from verified_tir.schedule.tactics.regions import Box, Ranges, Side, ends_of
 from verified_tir.schedule.tactics.reverse_compute import called, place_of, reverse_compute_at

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import final
 
+from verified_tir.index.bounds import Bounds
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Load, Not, Ramp, Var
 from verified_tir.ir.index_arith import is_index
@@ -26,7 +27,6 @@ from verified_tir.ir.stmt import For, LetStmt, Stmt, Store
 from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import children, substitute
 from verified_tir.kernel.rules.layout import LayoutMap
-from verified_tir.schedule.bounds import Bounds
 
 Ranges = Mapping[Var, tuple[Expr, Expr]]
 """Loop variables with their start and extent."""

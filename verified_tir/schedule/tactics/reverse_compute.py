@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
@@ -30,11 +32,9 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.narrow import narrow

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
@@ -22,11 +24,9 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, substitute, walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.schedule import moves
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.inline import (
     expression_at,
     inline_all,

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier, junction
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import sub_statements, walk
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.simplify_index import Simplifier, junction
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.conditionals import merge_conditionals
 from verified_tir.schedule.tactics.known import Known, Values

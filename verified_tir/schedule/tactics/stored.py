@@ -14,6 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Call, Cast, Expr, IntImm, LetExpr, Load, Not, Ramp, Shuffle, Undef, Var
 from verified_tir.ir.index_arith import is_index
@@ -28,10 +31,7 @@ from verified_tir.kernel.rules.rewrite import ExprPath, expressions, leading_to
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_map import IndexMap, IndexMapError
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.simplify_index import Simplifier
 from verified_tir.schedule.tactics.staging import ranges_around
 from verified_tir.schedule.tactics.tidy import conjuncts, size
 from verified_tir.semantics.encode import Encoded, Unencodable, fresh

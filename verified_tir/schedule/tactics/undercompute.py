@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.simplify import Simplifier, negate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var
 from verified_tir.ir.paths import Path, places
@@ -31,10 +33,8 @@ from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
-from verified_tir.schedule.bounds import Bounds
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.simplify_index import Simplifier, negate
 from verified_tir.schedule.tactics.conditionals import trim
 from verified_tir.schedule.tactics.fission import separate
 from verified_tir.schedule.tactics.no_op import FARTHEST

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from math import gcd
 from typing import final
 
+from verified_tir.index.box import Box
+from verified_tir.index.division import Digit, digit_of, digit_poly
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Select, Var
 from verified_tir.ir.poly import Monomial, Poly, as_poly, render
 from verified_tir.ir.visit import free_vars, substitute
-from verified_tir.schedule.division import Digit, digit_of, digit_poly
-from verified_tir.schedule.index_box import Box
-from verified_tir.schedule.simplify_index import Simplifier
 
 _ROUNDS = 64
 

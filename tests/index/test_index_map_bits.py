@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from tests.nightly import few
+from verified_tir.index.box import Box, holds
+from verified_tir.index.map import IndexMap, NegativeIndex, UnknownBounds
 from verified_tir.ir.dtype import INT32, INT64, DType
 from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.logic.verdict import Proved, Refuted
-from verified_tir.schedule.index_box import Box, holds
-from verified_tir.schedule.index_map import IndexMap, NegativeIndex, UnknownBounds
 
 
 def op(name: str, a: Expr, b: Expr | int) -> Expr:

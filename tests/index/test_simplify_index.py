@@ -7,14 +7,14 @@ import random
 
 import pytest
 
+from tests.index.random_exprs import Undefined, draw_bool, draw_int, value
 from tests.nightly import few
-from tests.schedule.random_exprs import Undefined, draw_bool, draw_int, value
+from verified_tir.index.simplify import simplify
+from verified_tir.index.text import index_text
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT64
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Call, Cast, IfThenElse, IntImm, Load, Not, Select, Var
 from verified_tir.ir.sugar import const
-from verified_tir.schedule.index_text import index_text
-from verified_tir.schedule.simplify_index import simplify
 
 n, m = Var.fresh("n"), Var.fresh("m")
 io, ii, x = Var.fresh("io"), Var.fresh("ii"), Var.fresh("x")

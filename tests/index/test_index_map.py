@@ -7,11 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from verified_tir.ir.dtype import INT32, INT64, DType
-from verified_tir.ir.expr import FALSE, Binary, Cast, Expr, IfThenElse, IntImm, Var
-from verified_tir.ir.node import IRError
-from verified_tir.ir.sugar import const
-from verified_tir.schedule.index_map import (
+from verified_tir.index.map import (
     AXIS_SEPARATOR,
     IndexMap,
     IndexMapError,
@@ -20,7 +16,11 @@ from verified_tir.schedule.index_map import (
     NotInvertible,
     UnknownBounds,
 )
-from verified_tir.schedule.index_text import index_text, tuple_text
+from verified_tir.index.text import index_text, tuple_text
+from verified_tir.ir.dtype import INT32, INT64, DType
+from verified_tir.ir.expr import FALSE, Binary, Cast, Expr, IfThenElse, IntImm, Var
+from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import const
 
 
 def xor(a: Expr, b: Expr) -> Expr:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr, Select, Var
 from verified_tir.ir.sugar import binary
-from verified_tir.schedule.index_map import IndexMap
 
 LARGEST_COEFFICIENT = 400
 

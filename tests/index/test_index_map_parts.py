@@ -8,22 +8,22 @@ import random
 import numpy as np
 import pytest
 
+from tests.index.random_exprs import Undefined, draw_bool, draw_int, value
 from tests.nightly import few
-from tests.schedule.random_exprs import Undefined, draw_bool, draw_int, value
+from verified_tir.index import isl
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.box import Box, guarded, holds, is_safe, model_values, without_divisions
+from verified_tir.index.errors import NotInvertible
+from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate, open_grid
+from verified_tir.index.inverse import Collision, collides, find_collision, is_inverse
+from verified_tir.index.padding import Section, exact_padding, hit_mask, is_padding, padding
+from verified_tir.index.simplify import Simplifier
+from verified_tir.index.table import as_block, cover, tabulated
+from verified_tir.index.text import index_text
 from verified_tir.ir.expr import FALSE, Binary, Call, IfThenElse, LetExpr, Not, Select, Var
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.sugar import binary, const
 from verified_tir.logic.verdict import Proved, Refuted
-from verified_tir.schedule import isl_search
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_box import Box, guarded, holds, is_safe, model_values, without_divisions
-from verified_tir.schedule.index_errors import NotInvertible
-from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate, open_grid
-from verified_tir.schedule.index_inverse import Collision, collides, find_collision, is_inverse
-from verified_tir.schedule.index_padding import Section, exact_padding, hit_mask, is_padding, padding
-from verified_tir.schedule.index_table import as_block, cover, tabulated
-from verified_tir.schedule.index_text import index_text
-from verified_tir.schedule.simplify_index import Simplifier
 
 i, j, k = Var.fresh("i"), Var.fresh("j"), Var.fresh("k")
 a, b = Var.fresh("a"), Var.fresh("b")
@@ -136,10 +136,10 @@ def test_collisions():
 def test_isl_inverts_and_finds_holes():
     box = Box((i, j), (const(5), const(6)))
     outputs = (i + j, i - j + 5)
-    found = isl_search.section(box, outputs, (a, b))
+    found = isl.section(box, outputs, (a, b))
     assert is_inverse(box, outputs, (a, b), found, simplifier(box))
     hits = Box((a, b), (const(10), const(10)))
-    holes = isl_search.holes(box, outputs, hits)
+    holes = isl.holes(box, outputs, hits)
     mask = hit_mask(box, outputs, hits)
     assert is_padding(box, outputs, hits, None, holes, mask, simplifier(hits), [])
     assert not is_padding(box, outputs, hits, None, Not(holes), mask, simplifier(hits), [])
@@ -148,7 +148,7 @@ def test_isl_inverts_and_finds_holes():
 def test_isl_pieces_become_choices():
     box = Box((i,), (const(9),))
     outputs = (Select(i < 4, i + 5, Binary("max", 8 - i, const(0))),)
-    (back,) = isl_search.section(box, outputs, (a,))
+    (back,) = isl.section(box, outputs, (a,))
     assert is_inverse(box, outputs, (a,), (back,), simplifier(box))
     assert "select" in index_text(back)
 
@@ -162,33 +162,33 @@ def test_isl_on_conditions_and_signs():
     for condition in conditions:
         expr = IfThenElse(condition, 3 * i - j, i - 2 * j)
         (grid,) = evaluate([expr], box.grid())
-        assert isl_search.greatest(box, expr) == grid.max()
+        assert isl.greatest(box, expr) == grid.max()
 
 
 def test_isl_knows_symbols_but_not_products():
     box = Box((i,), (n,))
-    assert isl_search.collision(box, (i // 2, i % 2)) is None
-    first, second, symbols = isl_search.collision(box, (i % 5,))
+    assert isl.collision(box, (i // 2, i % 2)) is None
+    first, second, symbols = isl.collision(box, (i % 5,))
     assert first != second and first[0] % 5 == second[0] % 5 and max(first + second) < symbols[n]
     for expr in (i * n, i // n, i * i, Binary("bitxor", i, const(3)), Select(Binary("bitand", i > 2, i < 5), i, n)):
-        with pytest.raises(isl_search.Inexpressible, match="not quasi-affine"):
-            isl_search.collision(box, (expr,))
+        with pytest.raises(isl.Inexpressible, match="not quasi-affine"):
+            isl.collision(box, (expr,))
 
 
 def test_isl_numbers_that_do_not_fit_are_not_written(monkeypatch):
     box = Box((i,), (const(5),))
-    monkeypatch.setattr(isl_search._Reader, "value", lambda self, affine: const(2**40))
-    with pytest.raises(isl_search.Inexpressible, match="does not fit int32"):
-        isl_search.section(box, (i,), (a,))
+    monkeypatch.setattr(isl._Reader, "value", lambda self, affine: const(2**40))
+    with pytest.raises(isl.Inexpressible, match="does not fit int32"):
+        isl.section(box, (i,), (a,))
 
 
 def test_isl_gives_up_and_recovers(monkeypatch):
     box = Box((i, j), (const(5), const(13)))
     outputs = (((i * 19 + j + 5) // 5 + 2 * ((i * 19 + j + 5) % 5)) % 10, (i * 19 + j + 5) % 5)
-    monkeypatch.setattr(isl_search, "OPERATIONS", 2_000)
-    with pytest.raises(isl_search.Inexpressible, match="gave up"):
-        isl_search.section(box, outputs, (a, b))
-    assert isl_search.collision(Box((i,), (const(4),)), (i,)) is None
+    monkeypatch.setattr(isl, "OPERATIONS", 2_000)
+    with pytest.raises(isl.Inexpressible, match="gave up"):
+        isl.section(box, outputs, (a, b))
+    assert isl.collision(Box((i,), (const(4),)), (i,)) is None
 
 
 # ---------------------------------------------------------------------- enumeration

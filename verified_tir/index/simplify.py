@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import final
 
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.division import divmod_poly, merge_digits
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
     COMPARE_OPS,
@@ -30,8 +32,6 @@ from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.visit import map_children
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.division import divmod_poly, merge_digits
 
 NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from verified_tir.index.box import Box
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Not, Select, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import all_of, any_of, const
-from verified_tir.schedule.index_box import Box
 
 OPERATIONS = 30_000
 """isl operations that one question may take (mostly milliseconds, at worst some tenths of a second)."""
@@ -151,7 +151,7 @@ class _Domain:
 
 
 def _name(expr: Expr) -> str:
-    from verified_tir.schedule.index_text import index_text
+    from verified_tir.index.text import index_text
 
     return index_text(expr)
 

@@ -9,10 +9,10 @@ from collections import Counter
 import pytest
 
 from tests.nightly import few
+from verified_tir.index.map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
+from verified_tir.index.text import index_text, tuple_text
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
-from verified_tir.schedule.index_map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
-from verified_tir.schedule.index_text import index_text, tuple_text
 
 n, m = Var.fresh("n"), Var.fresh("m")
 SIZES = [dict(zip((n, m), s, strict=True)) for s in itertools.product((0, 1, 2, 3, 5, 8, 9), (0, 1, 2, 4, 5))]

@@ -13,18 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.index import isl
+from verified_tir.index.box import Box, holds, model_values, proves
+from verified_tir.index.errors import NotInvertible
+from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
+from verified_tir.index.simplify import Simplifier
+from verified_tir.index.solve import solve
+from verified_tir.index.table import tabulated
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import substitute
 from verified_tir.logic.verdict import Proved, Refuted
-from verified_tir.schedule import isl_search
-from verified_tir.schedule.index_box import Box, holds, model_values, proves
-from verified_tir.schedule.index_errors import NotInvertible
-from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
-from verified_tir.schedule.index_solve import solve
-from verified_tir.schedule.index_table import tabulated
-from verified_tir.schedule.simplify_index import Simplifier
 
 
 class Collision(NamedTuple):
@@ -51,11 +51,11 @@ def invert(
     if collision is not None:
         return collision
     try:
-        found = isl_search.section(box, outputs, hits)
+        found = isl.section(box, outputs, hits)
         for proposal in ([outer.expr(e) for e in found], found):
             if _good(proposal, box, outputs, hits, inner, outer):
                 return tuple(proposal)
-    except isl_search.Inexpressible as problem:
+    except isl.Inexpressible as problem:
         reason = reason or str(problem)
     proposal = _tabulated(box, outputs, hits)
     if proposal is not None and _good(proposal, box, outputs, hits, inner, outer):
@@ -110,7 +110,7 @@ def find_collision(box: Box, outputs: Sequence[Expr]) -> tuple[Collision | None,
         except (UnsafeIndex, NotEvaluable) as problem:
             return None, str(problem)
     try:
-        found = isl_search.collision(box, outputs) if outputs else None
+        found = isl.collision(box, outputs) if outputs else None
         if found is None and not outputs:
             return _by_solver(box, outputs)
         if found is None:
@@ -118,7 +118,7 @@ def find_collision(box: Box, outputs: Sequence[Expr]) -> tuple[Collision | None,
         collision = Collision(*found)
         if collides(box, outputs, collision):
             return collision, None
-    except isl_search.Inexpressible:
+    except isl.Inexpressible:
         pass
     collision_by_solver, reason = _by_solver(box, outputs)
     if collision_by_solver is None and reason is not None and box.enumerable and not box.symbols(*outputs):

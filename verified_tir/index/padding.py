@@ -15,18 +15,18 @@ from typing import final
 
 import numpy as np
 
+from verified_tir.index import isl
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.box import GRID_LIMIT, Box, guarded, holds, is_safe
+from verified_tir.index.errors import NotInvertible
+from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
+from verified_tir.index.simplify import Simplifier, negate
+from verified_tir.index.table import Mask, as_block, cover
 from verified_tir.ir.expr import FALSE, Expr
 from verified_tir.ir.poly import Poly, as_poly
 from verified_tir.ir.sugar import all_of, any_of
 from verified_tir.ir.visit import substitute, walk
 from verified_tir.logic.verdict import Proved
-from verified_tir.schedule import isl_search
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_box import GRID_LIMIT, Box, guarded, holds, is_safe
-from verified_tir.schedule.index_errors import NotInvertible
-from verified_tir.schedule.index_eval import NotEvaluable, UnsafeIndex, evaluate
-from verified_tir.schedule.index_table import Mask, as_block, cover
-from verified_tir.schedule.simplify_index import Simplifier, negate
 
 _SHORT = 16
 """A predicate with no more nodes than this is not shortened further: about three comparisons."""
@@ -141,8 +141,8 @@ def _candidates(
         yield FALSE
     if exact is not None and _size(exact) <= _LONG:
         yield outer.expr(exact)
-    with suppress(isl_search.Inexpressible):
-        yield outer.expr(isl_search.holes(box, outputs, hits))
+    with suppress(isl.Inexpressible):
+        yield outer.expr(isl.holes(box, outputs, hits))
     if mask is not None:
         union_of_blocks = cover(~mask, hits.vars)
         if union_of_blocks is not None:

@@ -10,10 +10,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from tests.index.random_maps import RandomMap
 from tests.nightly import few
-from tests.schedule.random_maps import RandomMap
-from verified_tir.schedule.index_map import NegativeIndex, NotInjective
-from verified_tir.schedule.index_text import index_text
+from verified_tir.index.map import NegativeIndex, NotInjective
+from verified_tir.index.text import index_text
 
 COUNT = few(400, 1000)
 ENVIRONMENT = {"select": lambda c, a, b: a if c else b, "min": min, "max": max}

@@ -11,10 +11,10 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
+from verified_tir.index.bounds import Bounds
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, IntImm
 from verified_tir.ir.poly import Poly, as_poly, render
-from verified_tir.schedule.bounds import Bounds
 
 
 def divmod_poly(a: Poly, b: Poly, dtype: DType, bounds: Bounds) -> tuple[Poly, Poly]:

@@ -13,20 +13,20 @@ from typing import final
 
 import numpy as np
 
+from verified_tir.index import isl
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.box import Box, guarded, holds, is_safe, model_values, proves, symbolic_divisors
+from verified_tir.index.errors import IndexMapError, NegativeIndex, NotInjective, NotInvertible, UnknownBounds
+from verified_tir.index.evaluate import evaluate
+from verified_tir.index.inverse import Collision, invert
+from verified_tir.index.padding import Section, exact_padding, hit_mask, padding, union
+from verified_tir.index.simplify import Simplifier, simplify
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
 from verified_tir.logic.verdict import Proved, Unknown
-from verified_tir.schedule import isl_search
-from verified_tir.schedule.bounds import Bounds
-from verified_tir.schedule.index_box import Box, guarded, holds, is_safe, model_values, proves, symbolic_divisors
-from verified_tir.schedule.index_errors import IndexMapError, NegativeIndex, NotInjective, NotInvertible, UnknownBounds
-from verified_tir.schedule.index_eval import evaluate
-from verified_tir.schedule.index_inverse import Collision, invert
-from verified_tir.schedule.index_padding import Section, exact_padding, hit_mask, padding, union
-from verified_tir.schedule.simplify_index import Simplifier, simplify
 
 
 @final
@@ -144,8 +144,8 @@ class MapOnBox:
             if hit_mask(part.box, part.outputs, hits) is not None:
                 return None
             try:
-                return Section(tuple(isl_search.section(part.box, part.outputs, hits.vars)), False)
-            except isl_search.Inexpressible as problem:
+                return Section(tuple(isl.section(part.box, part.outputs, hits.vars)), False)
+            except isl.Inexpressible as problem:
                 raise NotInvertible(str(problem)) from problem
 
     def _not_injective(self, part: Component, collision: Collision) -> NotInjective:
@@ -182,8 +182,8 @@ class MapOnBox:
             return const(int(values.max()) + 1, output.dtype)
         self._require_nonnegative(part, place, output, box)
         try:
-            return const(isl_search.greatest(box, output) + 1, output.dtype)
-        except isl_search.Inexpressible as problem:
+            return const(isl.greatest(box, output) + 1, output.dtype)
+        except isl.Inexpressible as problem:
             if high is None:
                 raise UnknownBounds(f"output {place} has no known upper bound: {problem}") from problem
             return const(high + 1, output.dtype)
