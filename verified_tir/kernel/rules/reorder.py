@@ -202,7 +202,7 @@ class _Work:
     # -- obligations ---------------------------------------------------------------------------------------------------
 
     def questions(self) -> Iterator[Question]:
-        known = tuple(t for t in known_of(self.start, self.old.stmt) if t is not f.TRUE)
+        known = tuple(known_of(self.start, self.old.stmt))
         g = {link.hole: link.old_of_new for link in reversed(self.rule.links)}
         yield from safely(self.start, self.new.stmt, g, known, self.rule.path)
         for number in self.new.places:
@@ -250,8 +250,7 @@ class _Work:
         new = self.new.enter(self.start, link.hole)
         old = self.old.enter(self.start, link.leaf, new.at(link.old_of_new))
         back = equal(new.values, old.at(link.new_of_old))
-        given = dict.fromkeys(t for t in (*old.domain, *new.domain, back) if t is not f.TRUE)
-        return _Active(link, old, new, tuple(given))
+        return _Active(link, old, new, tuple(dict.fromkeys((*old.domain, *new.domain, back))))
 
     def _not_shared(self, a: _Active, b: _Active) -> Iterator[Question]:
         """Questions whether no two links are active at one instance."""
