@@ -22,8 +22,8 @@ from tests.kernel.programs import (
     take,
     variable,
 )
-from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import TRUE, Binary, Expr, Not, Var
+from verified_tir.ir.dtype import INT32, INT64
+from verified_tir.ir.expr import TRUE, Binary, Cast, Expr, Not, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Block, Evaluate, For, If, LetStmt, Seq, Stmt
@@ -58,6 +58,15 @@ def whole(
     depth = len(path)
     relative = [(p[depth:] if count == 1 else (p[depth - 1] - path[-1], *p[depth:]), n) for p, n in leaves]
     return Reorder(path, count, tuple(relative), new, links)
+
+
+def test_each_link_has_a_value_for_each_loop() -> None:
+    f = program("for i in range(2):\n    A[i] = 1\n    B[i] = 2")
+    i, both = variable(f, "i"), loop(p, 2, Seq((hole(0), hole(1))))
+    leaves = ((0, 0), 1), ((0, 1), 1)
+    accepted(f, whole(both, link(0, 0, (p,), (i,)), link(1, 1, (p,), (i,)), leaves=leaves))
+    for wrong in (link(1, 1, (Cast(INT64, p),), (i,)), link(1, 1, (p,), (Cast(INT64, i),)), link(1, 1, (p, p), (i,))):
+        refused(f, whole(both, link(0, 0, (p,), (i,)), wrong, leaves=leaves), "or they differ in type")
 
 
 def test_places_of_leaves_are_those_before_any_of_them_is_cut() -> None:
