@@ -15,19 +15,21 @@ from tests.kernel.programs import (
     program,
     refused,
     steps,
+    store,
     unlicensed,
     variable,
 )
 from tests.kernel.programs import buffer as buffer_of
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Expr, FloatImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.calls import Arguments
 from verified_tir.kernel.rules.call import Refine
+from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
@@ -367,3 +369,13 @@ def test_an_element_is_not_what_it_was_not_before() -> None:
     refused(licensed_for(f, "B"), into_sum, READS)
     turned = rewritten((2,), (0,), binary("add", load(a, 2), load(b, 0)))
     assert "A[2] + B[0]" in body_of(accepted(licensed_for(f, "B"), turned))
+
+
+def test_a_term_that_changes_no_bits_changes_other_orders() -> None:
+    """1e30 + 1 is 1e30; 1 + A[0] may be another number than A[0], where the terms come in another order."""
+    params = 'A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32")'
+    f = program("B[0] = T.float32(1e30)\nfor k in range(4):\n    B[0] = B[0] + A[k]", params)
+    b = buffer_of(f, "B")
+    added = Insert((0,), store(b, load(b, 0) + FloatImm(b.dtype, 1.0), 0), "after")
+    accepted(f, added)
+    refused(licensed_for(f, "B"), added, "writes the bits that are there already (Refuted)")
