@@ -16,6 +16,7 @@ from typing import Any, final
 import typer
 
 from tests.mutation.engine import Engine, WorkerFailed
+from tests.mutation.equivalent import EQUIVALENT
 from tests.mutation.listing import NoSuchMutant, select
 from tests.mutation.mutant import Mutant
 from tests.mutation.page import PAGE, write
@@ -142,8 +143,8 @@ def _files(root: Path, name: str) -> list[str]:
 
 def _report(root: Path, chosen: Sequence[Mutant], results: Sequence[Result], options: Options) -> int:
     by_id = {m.id: m for m in chosen}
-    left = [r for r in results if not r.killed]
-    counts = Counter(r.status for r in results)
+    left = [r for r in results if not r.killed and r.id not in EQUIVALENT]
+    counts = Counter("equivalent" if r.id in EQUIVALENT and not r.killed else r.status for r in results)
     if options.json:
         document = {"mutants": len(chosen), "counts": counts, "results": [asdict(r) for r in results]}
         print(json.dumps(document, indent=1))

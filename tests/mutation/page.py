@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tests.mutation.equivalent import EQUIVALENT
 from tests.mutation.mutant import Mutant, short_name
 from tests.mutation.results import Result
 
 PAGE = "docs/mutation.md"
 BEGIN, END = "<!-- mutants -->", "<!-- end of the mutants -->"
 
-_COLUMNS = ("killed", "timeout", "crashed", "survived", "out of time", "unreached", "not run")
+_COLUMNS = ("killed", "timeout", "crashed", "equivalent", "survived", "out of time", "unreached", "not run")
 
 
 def write(root: Path, mutants: Sequence[Mutant], results: Mapping[str, Result]) -> bool:
@@ -42,16 +43,23 @@ def table(mutants: Sequence[Mutant], results: Mapping[str, Result]) -> str:
 
 
 def left(mutants: Sequence[Mutant], results: Mapping[str, Result]) -> str:
-    """A row for each mutant that was run and that no test noticed."""
+    """A row for each mutant that was run and that no test noticed, with the reason if it changes nothing."""
     found = [m for m in mutants if m.id in results and not results[m.id].killed]
     if not found:
         return ""
-    rows = [f"| `{m.id}` | {m.effect} | {_cell(m.words)} | {_ran(results[m.id])} |" for m in found]
-    return "\n".join(["", "| survivor | effect | what is changed | tests |", "|---|---|---|---|", *rows, ""])
+    rows = [f"| `{m.id}` | {m.effect} | {_cell(m.words)} | {_ran(results[m.id])} | {_why(m)} |" for m in found]
+    head = "| survivor | effect | what is changed | tests | why it changes nothing |"
+    return "\n".join(["", head, "|---|---|---|---|---|", *rows, ""])
+
+
+def _why(m: Mutant) -> str:
+    return EQUIVALENT.get(m.id, "")
 
 
 def _status(m: Mutant, results: Mapping[str, Result]) -> str:
-    return results[m.id].status if m.id in results else "not run"
+    if m.id not in results:
+        return "not run"
+    return "equivalent" if m.id in EQUIVALENT and not results[m.id].killed else results[m.id].status
 
 
 def _ran(result: Result) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation.equivalent import EQUIVALENT
 from tests.mutation.listing import NoSuchMutant, select
 from tests.mutation.mutant import Mutant
 from tests.mutation.page import BEGIN, END, PAGE, write
@@ -27,6 +28,12 @@ def test_every_trusted_file_is_mutated() -> None:
 def test_mutants_are_told_apart_by_their_ids() -> None:
     files = sample(mutated_files(ROOT), 20, 1)
     assert [name for name, n in Counter(m.id for m in select(ROOT, files, stricter=True)).items() if n > 1] == []
+
+
+def test_equivalent_mutants_exist_and_are_few() -> None:
+    ids = {m.id for m in select(ROOT, stricter=True)}
+    assert sorted(EQUIVALENT.keys() - ids) == []
+    assert len(EQUIVALENT) < 0.02 * len(ids)
 
 
 def test_names_that_mean_nothing_are_refused() -> None:
@@ -71,10 +78,10 @@ def test_the_page(tmp_path: Path) -> None:
         "| `rules.toy` | 4 | 1 | 1 | 1 | 1 |",
         "| **all** | 4 | 1 | 1 | 1 | 1 |",
         "",
-        "| survivor | effect | what is changed | tests |",
-        "|---|---|---|---|",
-        r"| `rules.toy:f:drop-goal:2` | weaker | `x \| 2` is taken for true | 4 of 4 |",
-        r"| `rules.toy:f:drop-goal:3` | weaker | `x \| 3` is taken for true | none |",
+        "| survivor | effect | what is changed | tests | why it changes nothing |",
+        "|---|---|---|---|---|",
+        r"| `rules.toy:f:drop-goal:2` | weaker | `x \| 2` is taken for true | 4 of 4 |  |",
+        r"| `rules.toy:f:drop-goal:3` | weaker | `x \| 3` is taken for true | none |  |",
         END,
         "tail",
     ]

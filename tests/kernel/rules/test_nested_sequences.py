@@ -95,6 +95,7 @@ def test_several_statements_are_replaced_where_they_stand() -> None:
     body = Seq((Seq((one, two)), three, four))
     assert replaced(body, (1,), 2, one) is Seq((Seq((one, two)), one))
     assert replaced(body, (0,), 3, one) is one
+    assert replaced(body, (1,), 2, Seq((three, four))) is body
     nested_there = f.with_body(Allocate(f.body.buffer, replace(loop, body=body)))
     assert left_in_a(nested_there) == [5, 5]
     refused(nested_there, Move((), (0, 1), 2), OWN)

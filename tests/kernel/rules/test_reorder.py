@@ -274,6 +274,15 @@ def test_what_is_plain_is_not_asked() -> None:
     assert left.obligation.claim == "every old iteration of (i) is run"
 
 
+def test_each_iteration_has_one_of_several_links() -> None:
+    f = program("for i in range(3):\n    A[i] = A[0] + i")
+    holes = Seq((hole(0), hole(1), hole(2)))
+    links = [link(0, k, (const(k),), ()) for k in range(3)]
+    accepted(f, whole(holes, *links, leaves=(((0,), 1),)))
+    more = program("for i in range(4):\n    A[i] = A[0] + i")
+    refused(more, whole(holes, *links, leaves=(((0,), 1),)), "every old iteration of (i) is run (Refuted)")
+
+
 def test_two_instances_are_not_run_as_one() -> None:
     """The maps lead back and forth, but from both of two iterations to one."""
     f = program(f"for i in range(2):\n    A[0] = A[0] + 1\nfor j in range({2}, {2} + 2):\n    A[0] = A[0] + 1")

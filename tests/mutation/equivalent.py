@@ -1,0 +1,34 @@
+"""Mutants that change nothing of what is accepted, with the reason.
+
+Code of which a change makes no difference goes, if it can.  What stays saves time, or says more plainly what a reader
+must believe; there are few of them, and a test holds their number.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+SAVES_TIME = "saves time: what is left out then has no part in it"
+PLACES = "only readers are told where it is"
+ASKS_MORE = "saves a question whose answer is yes"
+
+EQUIVALENT: Final[dict[str, str]] = {
+    "rules.common:evaluated_safely:always-branch:1": ASKS_MORE,
+    "rules.erase:Erase._dead_stores:shared-binder:1": "what comes later does not see a dead store",
+    "rules.erase:Erase._dead_stores:drop-statement:1": "what comes later does not see a dead store",
+    "rules.last_write:dead_stores:drop-filter:1": SAVES_TIME,
+    "rules.last_write:overwrites:drop-filter:1": SAVES_TIME,
+    "rules.last_write:with_past:drop-filter:1": SAVES_TIME,
+    "rules.layout:masked_lanes_safe:always-branch:1": SAVES_TIME,
+    "rules.padding:holds_value:drop-conjunct:1": "of an element that may be undefined no value is known",
+    "rules.recompute:Recompute.rewrite:shared-binder:2": "what P writes is unknown at each moment of P",
+    "rules.recompute:Recompute.rewrite:swap-comparison:1": "the statements are two, so no index is the other",
+    "rules.reorder:_Work._not_shared:drop-conjunct:1": ASKS_MORE,
+    "rules.reorder:_Work._not_shared:drop-conjunct:2": ASKS_MORE,
+    "rules.reorder:_Work._not_shared:always-branch:3": ASKS_MORE,
+    "rules.reorder:_Work._reached:drop-filter:1": ASKS_MORE,
+    "rules.reorder:_Work._reached:always-branch:2": "asks two questions as one",
+    "rules.reorder:_Work._reached:always-branch:3": ASKS_MORE,
+    "rules.reorder:_within:swap-operator:1": PLACES,
+}
+"""Why a mutant, by its id, is none."""
