@@ -34,7 +34,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.theorem import Refines, Rule, _same, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, _same, licensed, reflexive
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import RuleBuilder, labelled, of_kind
 
@@ -216,3 +216,28 @@ def test_a_program_without_a_meaning_is_given_no_licence() -> None:
     assert step == -1 and "A[X[0]]: in bounds" in reason
     g = program("T.assume(X[0] >= 0 and X[0] < 4)\n" + text + "\nif B[0] > T.float32(0):\n    A[0] = B[0]", params)
     then(licensed_for(g, "B"), halves(g, 1, "B", "k"))
+
+
+def test_a_licence_is_about_blocks_of_the_first_program() -> None:
+    """Whatever else compares equal to one, or says that it is a part of them."""
+    f = program("t = T.alloc_buffer((1,), 'int32')\nt[0] = 1\nB[0] = t[0]")
+    own, foreign = buffer(f, "B").data, Buffer.declare("C", (1,), "int32").data
+
+    class Alike:
+        def __hash__(self) -> int:
+            return hash(own)
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    class Part(frozenset):  # type: ignore[type-arg]
+        def __le__(self, other: object) -> bool:
+            return True
+
+    theorem = reflexive(f)
+    for blocks in ({own}, frozenset({"B"}), frozenset({Alike()}), frozenset({own, Alike()}), Part({foreign}),
+                   Part({own}), frozenset({foreign}), frozenset({own, foreign})):  # fmt: skip
+        with pytest.raises(TypeError, match="a licence is about blocks of the program that the theorem begins with"):
+            licensed(theorem, blocks, PROVER)  # type: ignore[arg-type]
+    for some in (frozenset({own}), frozenset({buffer(f, "t").data}), frozenset({own, buffer(f, "t").data})):
+        assert isinstance(licensed(theorem, some, PROVER), Refines)
