@@ -235,9 +235,10 @@ def test_a_licence_is_about_blocks_of_the_first_program() -> None:
             return True
 
     theorem = reflexive(f)
-    for blocks in ({own}, frozenset({"B"}), frozenset({Alike()}), frozenset({own, Alike()}), Part({foreign}),
+    local = buffer(f, "t").data
+    for blocks in ({own}, frozenset({"B"}), frozenset({Alike()}), frozenset({local, Alike()}), Part({foreign}),
                    Part({own}), frozenset({foreign}), frozenset({own, foreign})):  # fmt: skip
         with pytest.raises(TypeError, match="a licence is about blocks of the program that the theorem begins with"):
             licensed(theorem, blocks, PROVER)  # type: ignore[arg-type]
-    for some in (frozenset({own}), frozenset({buffer(f, "t").data}), frozenset({own, buffer(f, "t").data})):
+    for some in (frozenset({own}), frozenset({local}), frozenset({own, local})):
         assert isinstance(licensed(theorem, some, PROVER), Refines)
