@@ -240,5 +240,5 @@ def test_a_licence_is_about_blocks_of_the_first_program() -> None:
                    Part({own}), frozenset({foreign}), frozenset({own, foreign})):  # fmt: skip
         with pytest.raises(TypeError, match="a licence is about blocks of the program that the theorem begins with"):
             licensed(theorem, blocks, PROVER)  # type: ignore[arg-type]
-    for some in (frozenset({own}), frozenset({local}), frozenset({own, local})):
+    for some in (frozenset({own}), frozenset({local}), frozenset({local, *(b.data for b in f.buffers)})):
         assert isinstance(licensed(theorem, some, PROVER), Refines)
