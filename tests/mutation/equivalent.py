@@ -30,6 +30,8 @@ EQUIVALENT: Final[dict[str, str]] = {
     "rules.reorder:_Work._in_order:drop-operand:3": ASKS_MORE,
     "rules.reorder:_Work._in_order:drop-operand:4": "asks at once what is asked when one question for all fails",
     "rules.reorder:_Work._in_order:drop-operand:5": "asks what fails before it asks the rest",
+    "rules.reorder:_Work._in_order:swap-operator:1": ASKS_MORE,
+    "rules.reorder:_Work._not_shared:swap-operator:1": ASKS_MORE,
     "rules.reorder:_Work._not_shared:drop-conjunct:1": ASKS_MORE,
     "rules.reorder:_Work._not_shared:drop-conjunct:2": ASKS_MORE,
     "rules.reorder:_Work._not_shared:always-branch:3": ASKS_MORE,
