@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import keyword
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.names import Names, identifier
 from verified_tir.graph.sizes import Dim, symbol
 from verified_tir.ir.func import PrimFunc
-
-
-def identifier(name: str) -> str:
-    """A name that can be written in the text of a graph, near to the given one."""
-    base = "".join(c if (c.isascii() and c.isalnum()) or c == "_" else "_" for c in name) or "lv"
-    base = base if not base[0].isdigit() else f"v{base}"
-    return f"{base}_" if keyword.iskeyword(base) or base in ("R", "T") else base
-
-
-@final
-class Names:
-    """Names that are taken, and new ones."""
-
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
-
-    @classmethod
-    def of(cls, graph: Graph) -> Names:
-        """The names of a graph's values."""
-        return cls(v.name for v in graph.values())
-
-    def fresh(self, name: str) -> str:
-        """The name, numbered if it is taken; it is taken from now on."""
-        found, k = name, 0
-        while found in self._taken:
-            k += 1
-            found = f"{name}_{k}"
-        self._taken.add(found)
-        return found
 
 
 @final
@@ -154,4 +125,4 @@ class GraphBuilder:
         return {v: v if v.name == name else replace(v, name=name) for v, name in names.items()}
 
 
-__all__ = ["GraphBuilder", "Names", "identifier"]
+__all__ = ["GraphBuilder"]

@@ -20,13 +20,13 @@ from typing import Any, final
 
 import numpy as np
 
-from verified_tir.graph.builder import Names
 from verified_tir.graph.compose import composed
 from verified_tir.graph.conversions import arrive, plain_value
 from verified_tir.graph.elide import REWRITES
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import Padded, constant, number, pack
+from verified_tir.graph.names import Names
 from verified_tir.graph.node_program import program_of
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.refusals import why_not
@@ -85,7 +85,7 @@ class _Folding:
         self.constants: dict[Value, Array] = dict(graph.constants)
         self.producer: dict[Value, Node] = {}
         self.nodes: list[Node] = []
-        self.names = Names.of(graph)
+        self.names = Names(v.name for v in graph.values())
 
     def done(self) -> Folded:
         for n in self.graph.nodes:

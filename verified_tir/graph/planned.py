@@ -8,7 +8,6 @@ from typing import final
 
 import numpy as np
 
-from verified_tir.graph.builder import Names
 from verified_tir.graph.choose import Choice
 from verified_tir.graph.conversions import Conversion, conversions
 from verified_tir.graph.errors import GraphError
@@ -25,6 +24,7 @@ from verified_tir.graph.layouts import (
     shape_in,
     value_of,
 )
+from verified_tir.graph.names import Names
 from verified_tir.graph.node_program import program_key
 from verified_tir.graph.options import Option, Options
 from verified_tir.graph.relayout import Relaid
@@ -76,7 +76,7 @@ class _Writer:
         self.has: dict[Value, dict[str, Value]] = {v: {PLAIN: v} for v in graph.inputs}
         self.given: dict[Value, str] = {}
         """The layout in which a value was made."""
-        self.names = Names.of(graph)
+        self.names = Names(v.name for v in graph.values())
         self.steps: dict[tuple[TensorType, str, str], list[Conversion]] = {}
         self.wanted: dict[Value, list[str]] = {}
         for v, text in choice.rewrites:

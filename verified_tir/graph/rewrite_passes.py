@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 from verified_tir.graph.boxes import constant_shape
-from verified_tir.graph.builder import GraphBuilder, Names
+from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.compact import compact, decomposed, graph_of, steps_become
 from verified_tir.graph.copies import NoCopy
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.hoist import FROZEN, hoist
 from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.names import Names
 from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.replace_statements import Proof
 from verified_tir.index.map import IndexMap, IndexMapError
@@ -229,7 +230,7 @@ def replaced(graph: Graph, by: Mapping[Node, Graph]) -> Graph:
 
 def _replaced(graph: Graph, by: Mapping[Node, Graph]) -> tuple[Graph, dict[Node, tuple[Node, ...]]]:
     """The graph, and for each node that went what stands for it."""
-    names = Names.of(graph)
+    names = Names(v.name for v in graph.values())
     nodes: list[Node] = []
     instead: dict[Node, tuple[Node, ...]] = {}
     for n in graph.nodes:

@@ -16,119 +16,25 @@ from typing import Any
 
 import numpy as np
 
-from verified_tir.graph.builder import GraphBuilder, identifier
+from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
-from verified_tir.graph.sizes import Dim, dim_text, normal, symbol, symbols_of
-from verified_tir.index.map import IndexMap
+from verified_tir.graph.ir import Array, Graph, TensorType, Value
+from verified_tir.graph.operators import result_types
+from verified_tir.graph.sizes import Dim, normal, symbol, symbols_of
+from verified_tir.graph.write_text import graph_text, is_written, names_of
 from verified_tir.index.parse import parse_index_map
-from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.script import parse, script
+from verified_tir.ir.script import parse
 from verified_tir.ir.sugar import binary
-
-SMALL = 16
-"""Constants of so many elements are written out."""
-
-
-# -- writing -----------------------------------------------------------------------------------------------------------
-
-
-def graph_text(graph: Graph) -> str:
-    """The graph as text; equal PrimFuncs are written once."""
-    values = names_of(graph)
-    name = identifier(graph.name)
-    functions, names = _functions(graph, {*values.values(), name})
-    lines = [f"{script(f).partition(chr(10) * 2)[2]}\n\n" for f in functions]
-    lines += ["@R.function", f"def {name}({', '.join(f'{values[v]}: {v.type}' for v in graph.inputs)}):"]
-    lines += [f"    {values[v]} = {_constant(v, array)}" for v, array in graph.constants.items()]
-    lines += [f"    {_node(n, names, values)}" for n in graph.nodes]
-    results = ", ".join(values[v] for v in graph.outputs)
-    lines.append(f"    return {results if len(graph.outputs) == 1 else f'({results})'}")
-    return "\n".join(lines)
-
-
-def names_of(graph: Graph) -> dict[Value, str]:
-    """The names of values in the text: their own, where these can be written and differ."""
-    names: dict[Value, str] = {}
-    taken: set[str] = set()
-    for v in graph.values():
-        name, k = identifier(v.name), 0
-        base = name
-        while name in taken:
-            k += 1
-            name = f"{base}_{k}"
-        taken.add(name)
-        names[v] = name
-    return names
-
-
-def _functions(graph: Graph, taken: set[str]) -> tuple[list[PrimFunc], dict[PrimFunc, str]]:
-    """The PrimFuncs under names that differ from each other and from the values."""
-    names: dict[PrimFunc, str] = {}
-    renamed: list[PrimFunc] = []
-    for n in graph.nodes:
-        f = n.func
-        if f is None or f in names:
-            continue
-        base, k = identifier(f.name), 0
-        name = base
-        while name in taken:
-            k += 1
-            name = f"{base}_{k}"
-        taken.add(name)
-        names[f] = name
-        renamed.append(PrimFunc(name, f.params, f.buffer_map, f.body, f.attrs, f.ret_type))
-    return renamed, names
-
-
-def is_written(array: Array) -> bool:
-    """Whether the elements of a constant stand in the text."""
-    return array.size <= SMALL and array.dtype.kind in "biuf" and bool(np.isfinite(array).all())
-
-
-def _constant(v: Value, array: Array) -> str:
-    if is_written(array):
-        if array.size == 0 and array.ndim > 1:  # a list does not say how long the rows are that there are none of
-            return f"R.const([], {v.type})"
-        return f'R.const({array.tolist()}, "{v.dtype}")'
-    return f"R.constant({v.type})"
-
-
-def _node(n: Node, names: Mapping[PrimFunc, str], values: Mapping[Value, str]) -> str:
-    results = ", ".join(values[v] for v in n.outputs)
-    inputs = ", ".join(values[v] for v in n.inputs)
-    if n.func is not None:
-        types = ", ".join(str(v.type) for v in n.outputs)
-        types = types if len(n.outputs) == 1 else f"[{types}]"
-        tuple_ = f"({inputs},)" if len(n.inputs) == 1 else f"({inputs})"
-        return f"{results} = R.call_tir({names[n.func]}, {tuple_}, out_sinfo={types})"
-    attrs = [f"{k}={_attribute(v)}" for k, v in n.attrs.items()]
-    return f"{results} = R.{n.op}({', '.join([*([inputs] if inputs else []), *attrs])})"
-
-
-def _attribute(value: Any) -> str:
-    if isinstance(value, IndexMap):
-        return str(value)
-    if isinstance(value, Expr):
-        return dim_text(value)
-    if isinstance(value, np.generic):
-        return _attribute(value.item())
-    if isinstance(value, (list, tuple)):
-        inner = ", ".join(map(_attribute, value))
-        return f"({inner},)" if len(value) == 1 else f"({inner})"
-    if isinstance(value, float) and not np.isfinite(value):
-        return f'float("{value}")'
-    return repr(value)
 
 
 def save_graph(graph: Graph, path: Path) -> None:
     """Write the text to ``path``, and the large constants beside it (``<path>.npz``)."""
     path.write_text(graph_text(graph) + "\n")
     names = names_of(graph)
-    large = {names[v]: a for v, a in graph.constants.items() if _constant(v, a).startswith("R.constant")}
+    large = {names[v]: a for v, a in graph.constants.items() if not is_written(a)}
     plain: dict[str, Any] = {
         k: a if a.dtype.kind in "biuf" else a.view(f"u{a.dtype.itemsize}") for k, a in large.items()
     }
@@ -283,8 +189,6 @@ class _Reader:
                 return self.named(g, "call_tir", values, types, {}, self.functions[name], names)
             case "const" | "constant" | "call_tir", _:
                 raise self.error(call, f"it is written {_FORMS[op]}")
-        from verified_tir.graph.operators import result_types
-
         values = [self.value(a) for a in call.args]
         types = result_types(op, [v.type for v in values], attrs)
         return self.named(g, op, values, types, attrs, None, names)
@@ -381,3 +285,6 @@ class _Placed(GraphError):
 def is_double(node: ast.AST) -> bool:
     """Whether an argument is ``**something``."""
     return isinstance(node, ast.keyword) and node.arg is None
+
+
+__all__ = ["graph_text", "is_written", "load_graph", "names_of", "parse_graph", "save_graph"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from verified_tir.graph.builder import Names, identifier
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.names import Names, identifier
 from verified_tir.graph.sizes import Dim, symbol
 
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"

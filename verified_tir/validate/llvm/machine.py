@@ -6,7 +6,7 @@ A loop whose end depends on data is refused.  What is undefined on one way is no
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from verified_tir.validate.llvm.blocks import Blocks, Undefined
@@ -15,10 +15,12 @@ from verified_tir.validate.llvm.floats import Floats
 from verified_tir.validate.llvm.forks import fork
 from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer
 from verified_tir.validate.llvm.integers import Integers
+from verified_tir.validate.llvm.joins import joins
 from verified_tir.validate.llvm.promises import promised
 from verified_tir.validate.llvm.syntax import (
     Constant,
     FloatType,
+    Function,
     IntType,
     Module,
     Scalar,
@@ -39,6 +41,7 @@ class Machine:
 
     ``events`` are conditions, each with the path condition under which it means undefined behaviour, and a sentence.
 
+    :param translate: makes functions ready to run (``translate.translate``).
     :param limit: how many instructions may be executed.
     :param chosen: what is undef is 0, and so is what ``freeze`` makes of poison.  That is one of the ways in which the
         program may run, so what it shows is true; what then is undefined is poison.
@@ -46,9 +49,10 @@ class Machine:
     """
 
     def __init__(
-        self, module: Module, graph: Graph, limit: int, *, chosen: bool = False, backwards: bool = False
-    ) -> None:
-        self.module, self.graph, self.limit, self.chosen = module, graph, limit, chosen
+        self, module: Module, graph: Graph, translate: Callable[[Machine, Function], Code], limit: int, *,
+        chosen: bool = False, backwards: bool = False,
+    ) -> None:  # fmt: skip
+        self.module, self.graph, self.translate, self.limit, self.chosen = module, graph, translate, limit, chosen
         self.blocks = Blocks(graph, backwards=backwards)
         self.blocks.fill = 0 if chosen else UNDEF
         self.threads = Threads(self)
@@ -160,9 +164,7 @@ class Machine:
         """Run a function; what it returns."""
         code = self.codes.get(name)
         if code is None:
-            from verified_tir.validate.llvm.translate import translate
-
-            code = self.codes[name] = translate(self, self.module.functions[name])
+            code = self.codes[name] = self.translate(self, self.module.functions[name])
         self.depth += 1
         if self.depth > _DEEPEST:
             raise Refused("LLVM IR: calls are nested too deeply")
@@ -277,7 +279,5 @@ class Machine:
     def joins(self, code: Code) -> dict[str, str | None]:
         """Where the ways out of each block meet."""
         if code.joins is None:
-            from verified_tir.validate.llvm.joins import joins
-
             code.joins = joins(code)
         return code.joins

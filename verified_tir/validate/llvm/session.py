@@ -23,6 +23,7 @@ from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer, signed
 from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.parser import KERNEL
 from verified_tir.validate.llvm.syntax import FloatType, IntType, Module, PointerType, Type
+from verified_tir.validate.llvm.translate import translate
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.terms import Ids
 
@@ -80,7 +81,7 @@ def run_kernel(
     kernel = module.functions.get(KERNEL)
     if kernel is None:
         raise Refused(f"LLVM IR: there is no function {KERNEL}")
-    machine = Machine(module, graph, limit, chosen=chosen, backwards=backwards)
+    machine = Machine(module, graph, translate, limit, chosen=chosen, backwards=backwards)
     given = contents or {}
     arguments: list[Lane] = []
     kinds: list[Type] = []
