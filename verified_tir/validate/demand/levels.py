@@ -17,52 +17,15 @@ from verified_tir.validate.terms import Ids
 
 
 def components(sites: Sequence[Site], sources: Mapping[Site, Sequence[Site]]) -> list[tuple[list[Site], bool]]:
-    """Strongly connected components, producers first, and whether each is a recurrence (Tarjan's algorithm)."""
-    index: dict[Site, int] = {}
-    low: dict[Site, int] = {}
-    stack: list[Site] = []
-    on_stack: set[Site] = set()
-    found: list[tuple[list[Site], bool]] = []
-    for root in sites:
-        if root in index:
-            continue
-        work = [(root, iter(sources[root]))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            site, rest = work[-1]
-            for other in rest:
-                if other not in index:
-                    index[other] = low[other] = len(index)
-                    stack.append(other)
-                    on_stack.add(other)
-                    work.append((other, iter(sources[other])))
-                    break
-                if other in on_stack:
-                    low[site] = min(low[site], index[other])
-            else:
-                work.pop()
-                if work:
-                    above = work[-1][0]
-                    low[above] = min(low[above], low[site])
-                if low[site] == index[site]:
-                    found.append(_pop(site, stack, on_stack, sources))
-    return found
+    """Strongly connected components, producers first, and whether each is a recurrence."""
+    import networkx as nx
 
-
-def _pop(
-    root: Site, stack: list[Site], on_stack: set[Site], sources: Mapping[Site, Sequence[Site]]
-) -> tuple[list[Site], bool]:
-    members = []
-    while True:
-        site = stack.pop()
-        on_stack.discard(site)
-        members.append(site)
-        if site is root:
-            break
-    members.sort(key=lambda s: s.number)
-    return members, len(members) > 1 or root in sources[root]
+    graph = nx.DiGraph()
+    graph.add_nodes_from(sites)
+    graph.add_edges_from((source, site) for site in sites for source in sources[site])
+    condensed = nx.condensation(graph)
+    found = [sorted(condensed.nodes[k]["members"], key=lambda s: s.number) for k in nx.topological_sort(condensed)]
+    return [(members, graph.subgraph(members).size() > 0) for members in found]
 
 
 def distinct(numbers: Ids) -> Ids:

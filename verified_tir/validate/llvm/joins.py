@@ -25,23 +25,12 @@ def joins(code: Code) -> dict[str, str | None]:
 
     Ways into unreachable code do not count.
     """
-    names = list(code.blocks)
-    following = {n: successors(code.blocks[n]) for n in names}
-    everything = set(names)
-    after: dict[str, set[str]] = {n: {n} if code.blocks[n].end[0] == "ret" else everything for n in names}
-    changed = True
-    while changed:
-        changed = False
-        for n in reversed(names):
-            if not following[n]:
-                continue
-            common = set.intersection(*[after[s] for s in following[n]]) | {n}
-            if common != after[n]:
-                after[n], changed = common, True
-    return {n: _nearest(n, after) for n in names}
+    import networkx as nx
 
-
-def _nearest(name: str, after: dict[str, set[str]]) -> str | None:
-    """Among the blocks after a block the one that has most of them after itself."""
-    candidates = after[name] - {name}
-    return max(candidates, key=lambda c: len(after[c]), default=None)
+    end = object()
+    back = nx.DiGraph()
+    back.add_node(end)
+    for name, block in code.blocks.items():
+        back.add_edges_from((after, name) for after in ((end,) if block.end[0] == "ret" else successors(block)))
+    nearest = nx.immediate_dominators(back, end)
+    return {name: None if nearest.get(name) is end else nearest.get(name) for name in code.blocks}
