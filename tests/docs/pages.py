@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHECKED = "<!-- checked -->"
 _FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})\s*(\S*)\s*$")
 _COUNTEREXAMPLE = re.compile(r"^(\s*counterexample: )(.*)$", re.MULTILINE)
-_TIME = re.compile(r"\d+(\.\d+)? m?s\b")
+_TIME = re.compile(r"\d+(\.\d+)? [mµ]?s\b")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import sys
 import time
 from collections import Counter
@@ -23,6 +22,7 @@ from tests.mutation.page import PAGE, write
 from tests.mutation.results import Result
 from tests.mutation.selection import LEFT_OUT, test_files
 from tests.mutation.sources import checkout
+from verified_tir.durations import seconds_of
 
 OK, SURVIVED, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 """Exit codes."""
@@ -86,14 +86,14 @@ def _sample(chosen: list[Mutant], options: Options) -> list[Mutant]:
 
 
 def seconds(text: str, option: str) -> float:
-    """The seconds of ``90``, ``60s``, ``2m`` or ``1h``.
+    """A duration, as :func:`seconds_of` takes it.
 
     :raises typer.BadParameter: for anything else.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
-    if found is None or float(found[1]) <= 0:
-        raise typer.BadParameter(f"{text!r} is not a time; write 60s or 2m", param_hint=option)
-    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+    try:
+        return seconds_of(text)
+    except ValueError as problem:
+        raise typer.BadParameter(f"{text}: {problem}", param_hint=option) from None
 
 
 def _show(root: Path, chosen: Sequence[Mutant]) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from verified_tir import __version__
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.questions import Checked, CheckedCertificate, Claim
+from verified_tir.durations import duration
 from verified_tir.logic.recheck import version
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regene
     done = [", computed again"] if checked.recomputed else [" (not computed again: questions only)"]
     done += [] if again is None else [", replayed"]
     said = ", ".join(wrong) or f"proved by {solvers}{''.join(done)}"
-    return f"{head}: {said}{beside} in {checked.seconds:.1f} s"
+    return f"{head}: {said}{beside} in {duration(checked.seconds)}"
 
 
 def _count(n: int, word: str) -> str:

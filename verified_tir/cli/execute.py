@@ -16,6 +16,7 @@ from verified_tir import __version__
 from verified_tir.cli.load import BadFileError, describe
 from verified_tir.cli.lower import complain, refusal_of
 from verified_tir.cli.programs import Proved, functions_of, split_name
+from verified_tir.durations import duration
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
@@ -224,7 +225,7 @@ def _print(ran: Ran, out: TextIO) -> None:
         print(f"  {name} = {value}", file=out)
     for name, shape in ran.arrays.items():
         print(f"  {name}: {shape}", file=out)
-    print(f"  time {ran.seconds * 1e3:.3f} ms, checksum {ran.checksum}", file=out)
+    print(f"  time {duration(ran.seconds)}, checksum {ran.checksum}", file=out)
     if ran.checked:
         print(f"  DIFFERS: {ran.difference}" if ran.difference else "  the interpreter gives the same bits", file=out)
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from verified_tir.cli.lower import complain
+from verified_tir.cli.tables import aligned
+from verified_tir.durations import seconds_of
 from verified_tir.fuzz.registry import TARGETS, BrokenTarget, MissingModule, UnknownTarget, load
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 CLEAN, FOUND, MISTAKE, NOTHING, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 """Exit codes: no finding, findings, a mistake, no case checked, ended by SIGINT (Ctrl-C), by SIGTERM."""
 
-_UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
 _TEN_MINUTES: Final = 600.0
 
 
@@ -73,19 +74,14 @@ def run(options: Options) -> int:
 
 
 def seconds(text: str, option: str = "--time") -> float:
-    """A duration: ``90s``, ``10m``, ``1h30m``, ``2d``; a number alone is seconds.
+    """A duration, as :func:`seconds_of` takes it.
 
     :raises Mistake: for anything else.
     """
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        found = float(text)
-    elif re.fullmatch(r"(\d+(\.\d+)?[dhms])+", text):
-        found = sum(float(n) * _UNITS[unit] for n, unit in re.findall(r"([\d.]+)([dhms])", text))
-    else:
-        raise Mistake(f"{option} {text}: write a duration as 90s, 10m or 1h30m")
-    if found <= 0:
-        raise Mistake(f"{option} {text}: no time at all")
-    return found
+    try:
+        return seconds_of(text)
+    except ValueError as problem:
+        raise Mistake(f"{option} {text}: {problem}") from None
 
 
 # -- a campaign -------------------------------------------------------------------------------------------------------
@@ -221,7 +217,7 @@ def _command() -> str:
 
 
 def _list(options: Options) -> int:
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in TARGETS:
         try:
             rows.append({"name": name, "summary": load(name).summary, "runs_here": True})
@@ -230,9 +226,8 @@ def _list(options: Options) -> int:
     if options.json:
         print(json.dumps(rows, indent=2))
     else:
-        wide = max(len(name) for name in TARGETS)
-        for row in rows:
-            print(f"{row['name']:{wide}}  {'' if row['runs_here'] else '(does not run here) '}{row['summary']}")
+        told = [(r["name"], f"{'' if r['runs_here'] else '(does not run here) '}{r['summary']}") for r in rows]
+        print("\n".join(aligned(told)))
     return CLEAN
 
 

@@ -11,7 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from verified_tir.cli.fuzz_report import COLUMNS, clock, coverage_line, finding_line, header, row, total, universe
+from verified_tir.cli.fuzz_report import COLUMNS, coverage_line, finding_line, header, row, total, universe
+from verified_tir.durations import clock
 from verified_tir.fuzz.campaign import Campaign
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.options import Listener

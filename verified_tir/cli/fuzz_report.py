@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from verified_tir import __version__
+from verified_tir.cli.tables import aligned
+from verified_tir.durations import clock
 from verified_tir.fuzz.campaign import Campaign
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.state import Tally
@@ -16,12 +18,6 @@ SCHEMA: Final = 1
 COLUMNS: Final = ("programs", "accepted", "refused", "confirmed", "undecided")
 """What every target may count, and a column shows."""
 _WIDTH: Final = 110
-
-
-def clock(seconds: float) -> str:
-    """A duration as ``0:01:30``."""
-    whole = int(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
 def rate(tally: Tally) -> float:
@@ -47,16 +43,6 @@ def total(tallies: Iterable[Tally], seconds: float) -> list[str]:
     counts = [f"{both.totals[column]:,}" if both.totals[column] else "" for column in COLUMNS]
     fast = 60 * programs / seconds if seconds > 0 else 0.0
     return ["all", f"{both.cases:,}", *counts, f"{fast:,.0f}", f"{both.failed or ''}"]
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows with their columns below each other; the first one is text, the others numbers."""
-    wide = [max(len(cells[k]) for cells in rows) for k in range(len(rows[0]))]
-    lines = []
-    for cells in rows:
-        numbers = (f"{cell:>{width}}" for cell, width in zip(cells[1:], wide[1:], strict=True))
-        lines.append("  ".join([f"{cells[0]:{wide[0]}}", *numbers]).rstrip())
-    return "\n".join(lines)
 
 
 Universe = Mapping[str, Sequence[tuple[str, str]]]
@@ -103,7 +89,7 @@ def summary(campaign: Campaign, targets: Mapping[str, Target[Any]], *, brief: bo
     ran = [campaign.tally(name) for name in names]
     rows = [header(), *(row(name, campaign.tally(name)) for name in names)]
     rows += [total(ran, campaign.worked)] if len(names) > 1 else []
-    parts = [table(rows), *_others(names, ran)]
+    parts = [*aligned(rows, numbers=True), *_others(names, ran)]
     everything = universe(targets)
     if covered := coverage_line(everything, state.tallies):
         parts.append(f"coverage, all runs: {covered}")

@@ -15,6 +15,7 @@ from typing import Any, TextIO, final
 from verified_tir import __version__
 from verified_tir.cli.load import BadFileError, describe
 from verified_tir.cli.programs import Proved, functions_of, split_name
+from verified_tir.durations import duration
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.lower.expression import PipelineError, parse_pipeline
@@ -122,7 +123,7 @@ def _lower(path: Path, function: Proved, pipeline: Pipeline, options: Options, o
 def _line(what: str, obligations: int, seconds: float, rules: int | None = None) -> str:
     steps = "" if rules is None else f"{rules} {'step' if rules == 1 else 'steps'}, "
     count = f"{obligations} {'obligation' if obligations == 1 else 'obligations'}"
-    return f"# {what}: {steps}{count}, {seconds * 1e3:.1f} ms"
+    return f"# {what}: {steps}{count}, {duration(seconds)}"
 
 
 def _show(func: PrimFunc, out: TextIO) -> None:

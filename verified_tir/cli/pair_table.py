@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
+from verified_tir.cli.tables import aligned
+from verified_tir.durations import duration
 from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.pairs import WORDS, Judgement
 
@@ -38,13 +40,11 @@ def _verdicts(judged: Sequence[Judgement]) -> str:
     groups = {k[0] for k in counts}
     rows = sorted(groups, key=lambda g: (g[0], _SIZES.index(g[1]) if g[1] in _SIZES else len(_SIZES), g[1]))
     names = [" ".join(row) for row in rows] + ["total"]
-    wide = max(len(name) for name in names)
-    lines = [f"{'':{wide}}  " + "  ".join([*words, "all"])]
+    lines = [["", *words, "all"]]
     for row, name in zip([*rows, None], names, strict=True):
         numbers = [sum(n for (g, w), n in counts.items() if w == word and row in (g, None)) for word in words]
-        cells = [f"{n or '':>{len(w)}}" for n, w in zip([*numbers, sum(numbers)], [*words, "all"], strict=True)]
-        lines.append(f"{name:{wide}}  " + "  ".join(cells))
-    return "\n".join(lines)
+        lines.append([name, *(str(n or "") for n in (*numbers, sum(numbers)))])
+    return "\n".join(aligned(lines, numbers=True))
 
 
 def _row(judged: Judgement) -> tuple[str, str]:
@@ -102,5 +102,5 @@ def _shortened(text: str) -> str:
 def _time(judged: Sequence[Judgement]) -> str:
     slow = sorted(judged, key=lambda j: j.seconds, reverse=True)[:_SLOWEST]
     total = sum(j.seconds for j in judged)
-    lines = [f"slowest: {', '.join(f'{j.name} {j.seconds:.1f} s' for j in slow)}"] if slow else []
-    return "\n".join([*lines, f"{len(judged)} pairs in {total:.1f} s of work"])
+    lines = [f"slowest: {', '.join(f'{j.name} {duration(j.seconds)}' for j in slow)}"] if slow else []
+    return "\n".join([*lines, f"{len(judged)} pairs in {duration(total)} of work"])

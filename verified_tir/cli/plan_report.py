@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
+from verified_tir.cli.tables import aligned
+from verified_tir.durations import duration
 from verified_tir.graph.report import PlanReport
 
 FEW = 8
@@ -38,13 +40,13 @@ def show(
     left = _count(len(report.rewrites), "rewrite")
     out.print(
         f"{left} left, {_bytes(report.after)} moved ({_bytes(report.before)} around each frozen node alone); "
-        f"{_count(report.obligations, 'obligation')} proved in {sum(report.seconds.values()):.1f} s"
+        f"{_count(report.obligations, 'obligation')} proved in {duration(sum(report.seconds.values()))}"
     )
 
 
 def _lines(report: PlanReport) -> list[tuple[str, str]]:
     packed = sum(c.nbytes for c in report.constants)
-    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
+    times = ", ".join(f"{name} {duration(seconds)}" for name, seconds in report.seconds.items())
     lifted = [] if report.lifted is None else [("rewrites lifted", f"out of {_count(report.lifted, 'program')}")]
     fused = [("rewrites fused", f"{report.fused}, each with the program beside it")] if report.fused else []
     return [
@@ -63,10 +65,8 @@ def _rewrites(out: Console, report: PlanReport, *, verbose: bool) -> None:
     out.print("  rewrites left", style="dim")
     shown = report.rewrites if verbose else report.rewrites[:FEW]
     rows = [(r.source, f"{_shape(r.shape)} to {_shape(r.to_shape)}", _bytes(r.moved), r.reason) for r in shown]
-    widths = [max(len(row[k]) for row in rows) for k in range(3)]
-    for row, r in zip(rows, shown, strict=True):
-        cells = "  ".join(cell.ljust(width) for cell, width in zip(row, (*widths, 0), strict=True))
-        out.print(f"    {cells}".rstrip())
+    for line, r in zip(aligned(rows), shown, strict=True):
+        out.print(f"    {line}")
         if verbose:
             out.print(f"      {r.op} {r.index_map}".rstrip())
     _more(out, len(report.rewrites) - len(shown))

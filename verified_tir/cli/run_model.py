@@ -20,6 +20,7 @@ from verified_tir.cli.lower import complain
 from verified_tir.cli.models import bar, frozen_by, load_model
 from verified_tir.cli.plan import planned
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.durations import duration
 from verified_tir.graph.errors import GraphError
 from verified_tir.schedule.errors import ScheduleError
 
@@ -230,7 +231,7 @@ def _show(options: Options, ran: Ran) -> None:
         print(f"  {name}: {text}")
     for v, a in zip(ran.graph.outputs, ran.results, strict=True):
         print(f"  result {v.name}: {a.dtype}{list(a.shape)}, checksum {checksum_of({v.name: a})}")
-    print("  " + ", ".join(f"{what} {_time(seconds)}" for what, seconds in ran.seconds.items()))
+    print("  " + ", ".join(f"{what} {duration(seconds)}" for what, seconds in ran.seconds.items()))
     for c in ran.compared:
         print(f"  {_sentence(c)}")
 
@@ -242,10 +243,6 @@ def _sentence(c: Compared) -> str:
         return f"{c.result}: {'the same bits as' if c.agrees else 'DIFFERS in its bits from'} {c.with_}"
     off = f"at most {c.difference:.3g} off, values up to {c.scale:.3g}"
     return f"{c.result}: {'as' if c.agrees else 'DIFFERS from'} {c.with_} ({off})"
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 10 else f"{seconds * 1e3:.0f} ms"
 
 
 def _document(options: Options, ran: Ran, code: int) -> dict[str, Any]:

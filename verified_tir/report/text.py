@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never, final
 
 from rich.text import Text
 
+from verified_tir.durations import duration
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -72,7 +73,7 @@ class TextReport:
         word, style = _VERDICT[s.outcome]
         line = Text.assemble("  ", (s.name, "bold"), "  ", (word, style))
         if s.outcome is Outcome.PROVED:
-            line.append(f"  {_count(s.obligations, 'obligation')}, {_time(s.seconds)}", "dim")
+            line.append(f"  {_count(s.obligations, 'obligation')}, {duration(s.seconds)}", "dim")
         self._line(line)
         if self._detail is not Detail.QUIET:
             for step in s.steps:
@@ -128,7 +129,7 @@ class TextReport:
         parts = list(_counts(r))
         proved = sum(s.obligations for s in r.schedules)
         head = f"{_count(len(r.schedules), 'schedule')} in {_count(len(r.files), 'file')}"
-        tail = f"{_count(proved, 'obligation')} proved in {_time(r.seconds)}"
+        tail = f"{_count(proved, 'obligation')} proved in {duration(r.seconds)}"
         if r.interrupted:
             parts.append("interrupted")
         self._line(Text.assemble(f"{head}: ", (", ".join(parts) or "none", style), f"; {tail}"))
@@ -156,7 +157,7 @@ class TextReport:
             self._line(_EMPTY)
 
     def _step(self, s: StepReport) -> None:
-        proved = f"{len(s.obligations):>5} proved {_time(s.seconds):>8}  "
+        proved = f"{len(s.obligations):>5} proved {duration(s.seconds):>8}  "
         self._line(Text.assemble("  ", (proved, "green"), str(s)), hang=len(proved) + 2)
         if self._detail is Detail.OBLIGATIONS:
             for o in s.obligations:
@@ -166,7 +167,7 @@ class TextReport:
 
     def _obligation(self, o: ObligationReport, indent: int) -> None:
         name = "" if o.name == o.claim else f"{o.name}: "  # a lemma's name is its claim
-        head = f"{o.verdict} {_time(o.seconds):>8}  {o.how:<8}"
+        head = f"{o.verdict} {duration(o.seconds):>8}  {o.how:<8}"
         line = Text.assemble((head, "green" if o.verdict == "proved" else "red"), (name, "bold"), o.claim)
         self._line(line, indent, hang=len(head))
 
@@ -254,12 +255,3 @@ def _plural(n: int, word: str) -> str:
 
 def _values(values: dict[str, int]) -> str:
     return ", ".join(f"{k} = {v}" for k, v in values.items())
-
-
-def _time(seconds: float) -> str:
-    """``0.4 ms``, ``12 ms``, ``1.3 s``: two or three digits, whatever the size."""
-    if seconds < 0.00995:
-        return f"{seconds * 1000:.1f} ms"
-    if seconds < 0.9995:
-        return f"{seconds * 1000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 99.5 else f"{seconds:.0f} s"

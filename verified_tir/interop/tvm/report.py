@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from verified_tir.durations import duration
 from verified_tir.validate import Correspondence, Different, Report
 from verified_tir.validate.pairs import Word
 
@@ -165,7 +166,7 @@ def _render(reports: Sequence[StepReport], every: bool, file: Any, width: int | 
                 Text("  " * report.depth + report.step),
                 Text(report.function),
                 Text(report.text, style=_STYLES["different"] if report.wrong else _STYLES.get(report.status, "")),
-                Text(_time(report.seconds)),
+                Text(duration(report.seconds)),
             )
     if grid.row_count:
         console.print(grid)
@@ -222,7 +223,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return np.array2string(value, separator=", ", threshold=200, prefix="    ").replace("\n", "\n  ")
     return repr(value)
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 0.995 else f"{seconds * 1000:.0f} ms"
