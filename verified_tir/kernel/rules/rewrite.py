@@ -162,7 +162,7 @@ class _Place:
             if self.sums and not same and not self.context.usable(now.value):
                 if not self.stores_itself(old, new):
                     return self.edited(old, _parts(old, new), premises)
-                goal = f.and_(goal, adds_nothing(was.value, now.value))
+                goal = adds_nothing(was.value, now.value)  # then they are equal, and as defined
             claim = (new, " equals ", old)
             self.owed.append(Question("equal", claim, self.context, (*known, was.defined), goal, self.path))
         return ir.refresh_binders(new)[0]
