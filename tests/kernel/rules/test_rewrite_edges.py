@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.kernel.programs import AB, accepted, body_of, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Cast, Expr, FloatImm, IfThenElse, LetExpr, Select, Var
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Broadcast, Cast, Expr, FloatImm, IfThenElse, LetExpr, Select, Var
 from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite
@@ -162,3 +165,13 @@ def test_a_store_goes_where_it_went() -> None:
     refused(f, Rewrite((), (Edit((0,), (), load(a, n)),)), "A is not a view of the block of B")
     refused(f, Rewrite((), (Edit((0,), (), n),)), "no store that could go")
     refused(f, Rewrite((), (Edit((), (), n),)), "no store that could go")
+
+
+def test_a_let_of_a_vector_has_no_value_and_is_passed_by() -> None:
+    f = program("B[0:4] = A[0:4]", ABN)
+    assert isinstance(f.body, Store)
+    value, n = f.body.value, variable(f, "n")
+    v = Var.fresh("v", value.dtype)
+    f = f.with_body(replace(f.body, value=LetExpr(v, value, v + Broadcast(n + n, 4))))
+    accepted(f, rewritten((), (0, 1, 1, 0), n * 2))
+    refused(f, rewritten((), (0, 1, 1, 0), n * 3), "equals n + n (Refuted)")

@@ -136,8 +136,9 @@ class _Place:
 
     def turns(self, old: ir.Node, new: ir.Node | None) -> bool:
         """Whether an operation would turn from data, which wraps, to index arithmetic, whose overflow is undefined."""
-        if not (isinstance(old, ir.Expr) and isinstance(new, ir.Expr)):
+        if not isinstance(new, ir.Expr):
             return False
+        assert isinstance(old, ir.Expr)
         data = {v for v, e in self.context.env.items() if e.data}
         return ir.is_index(new, data) and not ir.is_index(old, data)
 
@@ -174,15 +175,16 @@ class _Place:
 
     def redirected(self, old: ir.Node, new: ir.Node, to: ir.Expr) -> ir.Store:
         """The store, its expressions edited, to the element that ``to`` loads: the one to which it went before."""
-        if not (isinstance(old, ir.Store) and isinstance(new, ir.Store) and isinstance(to, ir.Load)):
+        if not (isinstance(old, ir.Store) and isinstance(to, ir.Load)):
             raise Misfit("the place names no expression, and no store that could go to another element")
+        assert isinstance(new, ir.Store)
         target, value = ir.Load(old.buffer, old.indices, old.predicate), new.value
         to = ir.Load(to.buffer, to.indices, old.predicate)
         if not _same_block(target, to):
             raise Misfit(f"{to.buffer.name} is not a view of the block of {old.buffer.name} at type {old.buffer.dtype}")
         if old.buffer.dtype.is_bool and not to.buffer.dtype.is_bool:
             value = ir.Cast(ir.INT8.with_lanes(value.dtype.lanes), value)
-        moved = ir.Store(to.buffer, value, ir.refresh_binders(to)[0].indices, new.predicate)
+        moved = ir.Store(to.buffer, value, to.indices, new.predicate)
         self.same_element(target, to, "the store to {} goes where the one to {} went")
         return moved
 
@@ -220,7 +222,7 @@ def leading_to(context: Context, node: ir.Node, step: int) -> tuple[Term, ...]:
         case ir.IfThenElse(condition=c) if step > 0:
             value = context.encoder().value(c)
             return (value if step == 1 else f.not_(value),)
-        case ir.LetExpr(var=v, value=bound) if step == 1 and v.dtype.lanes == 1:
+        case ir.LetExpr(var=v, value=bound) if v.dtype.lanes == 1:
             context.env[v] = context.encoder().encode(bound)
     return ()
 
