@@ -8,7 +8,7 @@ from tests.kernel.programs import accepted, body_of, buffer, gives, load, progra
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Call, Ramp, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.sugar import const
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 
@@ -112,3 +112,14 @@ def test_what_each_arm_evaluates_first_is_safe(first: str, known: bool) -> None:
 
 def body(func: PrimFunc, rule: Bind) -> str:
     return body_of(accepted(func, rule))
+
+
+def test_what_is_stored_need_not_be_defined() -> None:
+    """A store of what nobody wrote is one; an index that nobody wrote is undefined behaviour."""
+    f = program("t = T.alloc_buffer((1,), 'int32')\nB[0] = t[0]")
+    t, v = buffer(f, "t"), Var.fresh("v")
+    near = binary("min", binary("max", load(t, 0), const(0)), const(3))
+    refused(f, Bind((0,), v, load(buffer(f, "A"), near), replace=False), "undef (Refuted)")
+    g = program("t = T.alloc_buffer((1,), 'int32')\nt[0] = 9\nB[0] = t[0]")
+    near = binary("min", binary("max", load(buffer(g, "t"), 0), const(0)), const(3))
+    accepted(g, Bind((0, 1), v, load(buffer(g, "A"), near), replace=False))

@@ -102,6 +102,8 @@ def test_blocks_keep_who_they_are() -> None:
     t, u = buffer(f, "t"), buffer(f, "u")
     swapped = rewrite(f.body, {t.data: u.data, u.data: t.data}.get)  # type: ignore[arg-type]
     refused(f, Same((), swapped), "is not fresh")
+    handed_on = rewrite(f.body, {t.data: Var.fresh("w", t.data.type), u.data: t.data}.get)  # type: ignore[arg-type]
+    refused(f, Same((), handed_on), "is not fresh")
     one = Var.fresh("one", PointerType(t.dtype, "shared"))
     both = rewrite(f.body, lambda n: one if n in (t.data, u.data) else None)
     refused(f, Same((), both), "they differ in more than")
@@ -109,6 +111,8 @@ def test_blocks_keep_who_they_are() -> None:
     refused(f, Same((), substitute(f.body, {t.data: typed})), "differs from t in more than its scope")
     bare_handle = Var.fresh("t", DType.parse("handle"))
     refused(f, Same((), substitute(f.body, {t.data: bare_handle})), "differs from t in more than its scope")
+    of_any_type = f.with_body(substitute(f.body, {t.data: bare_handle}))
+    refused(of_any_type, Same((), substitute(of_any_type.body, {bare_handle: one})), "in more than its scope")
 
 
 def test_a_licence_goes_with_the_block() -> None:

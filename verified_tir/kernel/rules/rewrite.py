@@ -233,7 +233,7 @@ def _parts(old: ir.Expr, new: ir.Expr) -> dict[ExprPath, ir.Expr]:
     :raises Misfit: if there are none.
     """
     mine, theirs = expressions(old), expressions(new)
-    if len(mine) != len(theirs) or not mine or with_expressions(old, dict(enumerate(theirs))) is not new:
+    if len(mine) != len(theirs) or with_expressions(old, dict(enumerate(theirs))) is not new:
         raise Misfit("the new expression reads what a licence leaves open, and in another way than the old one")
     return {(k,): e for k, e in enumerate(theirs) if e is not mine[k]}
 

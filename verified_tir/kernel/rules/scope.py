@@ -112,5 +112,5 @@ class Move:
         context.new_versions(Allocated(), buffer.data)
         for here, read, written in reads_of(context, target, {buffer.data}):
             claim = f"the read of {buffer.name} sees a write of its own iteration"
-            goal, place = f.or_(written, read.value.defined), (*self.to, 0, *read.place)
-            yield Question("scope", claim, here, read.given, goal, place, "after")
+            goal = f.or_(written, read.value.defined)
+            yield Question("scope", claim, here, read.given, goal, (*self.to, 0, *read.place), "after")
