@@ -1,10 +1,7 @@
 """Arguments of a call, checked in Python: the definition of what a call accepts, with a message for everything else.
 
-The compiled entry (``entry_text``) checks the same conditions without messages.  What it does not accept comes here:
-wrong arguments, to be refused, and right ones in forms that it does not know, to be converted.
-
-Conditions, in this order: the floating-point control register; of each argument in turn its kind, dtype, rank and
-access; the values of shape symbols; extents and their products; strides and alignment; overlap.
+The compiled entry (``entry_text``) checks the same conditions (``entry_conditions``) without messages.  What it does
+not accept comes here: wrong arguments, to be refused, and right ones in forms that it does not know, to be converted.
 """
 
 from __future__ import annotations
@@ -13,10 +10,11 @@ import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
+from typing import assert_never, final
 
 import numpy as np
 
+from verified_tir.codegen import entry_conditions as must
 from verified_tir.codegen.entry_control import ControlRegister
 from verified_tir.codegen.entry_objects import Array, as_array
 from verified_tir.codegen.entry_plan import (
@@ -25,7 +23,6 @@ from verified_tir.codegen.entry_plan import (
     EntryPlan,
     ScalarParameter,
     described,
-    largest_extent,
 )
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BFLOAT16, DType
@@ -98,27 +95,28 @@ def check(plan: EntryPlan, arguments: Sequence[object], control: ControlRegister
     :raises OverflowError: if an integer does not fit its type.
     :raises BufferError: if an array's memory cannot be reached.
     """
-    if plan.floats:
-        control.check()
     found = Arguments()
-    for k, (parameter, value) in enumerate(zip(plan.parameters, arguments, strict=True)):
-        match parameter:
-            case ScalarParameter():
-                found.values[parameter.var] = _scalar(parameter, value)
-            case ArrayParameter():
-                found.arrays[k] = _array(parameter, value)
-    for binding in plan.bindings:
-        found.values[binding.var] = _symbol(plan, binding, found.arrays)
-    frame = Frame(Run(), dict(found.values))
-    for k, p in plan.arrays:
-        _check_shape(p, found.arrays[k], frame)
-    for buffer in plan.shapes:
-        _check_extents(buffer, frame)
-    for k, p in plan.arrays:
-        offset = _extent(p.buffer, p.buffer.elem_offset, frame)
-        _check_strides(p, found.arrays[k], offset, frame)
-        found.blocks[k] = _block(p, found.arrays[k], offset)
-    _check_overlap(plan, found.arrays)
+    frame = Frame(Run(), {})
+    for condition in must.conditions(plan):
+        match condition:
+            case must.UsualControl():
+                control.check()
+            case must.IsNumber(k, p):
+                frame.values[p.var] = found.values[p.var] = _scalar(p, arguments[k])
+            case must.IsArray(k, p):
+                found.arrays[k] = _array(p, arguments[k])
+            case must.HasValue(binding):
+                frame.values[binding.var] = found.values[binding.var] = _symbol(plan, binding, found.arrays)
+            case must.HasShape(k, p):
+                _check_shape(p, found.arrays[k], frame)
+            case must.IsCountable():
+                _check_extents(condition, frame)
+            case must.IsLaidOut(k, p):
+                found.blocks[k] = _check_layout(p, found.arrays[k], frame)
+            case must.AreApart((j, k), parameters):
+                _check_overlap(plan, parameters, found.arrays[j], found.arrays[k])
+            case _:
+                assert_never(condition)
     return found
 
 
@@ -146,8 +144,9 @@ def _scalar(parameter: ScalarParameter, value: object) -> Number:
         raise _no_scalar(parameter, value) from None
     if not fits(dtype, number):
         raise OverflowError(f"{name} = {number} does not fit {dtype}")
-    if parameter.largest is not None and not 0 <= number <= parameter.largest:
-        raise ValueError(f"{name} = {number} is the extent of an array, so it lies in [0, {parameter.largest}]")
+    least, most = parameter.bounds
+    if not least <= number <= most:
+        raise ValueError(f"{name} = {number} is the extent of an array, so it lies in [{least}, {most}]")
     return number
 
 
@@ -204,8 +203,7 @@ def _symbol(plan: EntryPlan, binding: Binding, arrays: Mapping[int, Array]) -> i
     else:
         value = array.shape[binding.axis]
         what = f"extent {value} of axis {binding.axis}"
-    most = var.dtype.max_value if binding.largest is None else binding.largest
-    least = var.dtype.min_value if binding.largest is None else 0
+    least, most = binding.bounds
     if not least <= value <= most:
         raise ValueError(f"{parameter.name}: {what} would be {var.name}, an {var.dtype} that lies in [{least}, {most}]")
     return value
@@ -247,23 +245,27 @@ def _check_shape(parameter: ArrayParameter, array: Array, frame: Frame) -> None:
             )
 
 
-def _check_extents(buffer: Buffer, frame: Frame) -> None:
+def _check_extents(condition: must.IsCountable, frame: Frame) -> None:
     """Extents are not negative, and the number of elements can be counted."""
-    symbolic = [e for e in buffer.shape if not isinstance(e, IntImm)]
-    if not symbolic:
-        return
-    for expr in symbolic:
-        value, most = _extent(buffer, expr, frame), largest_extent(expr.dtype)
-        if not 0 <= value <= most:
+    buffer, most = condition.buffer, condition.most
+    for expr, limit in zip(buffer.shape, condition.limits, strict=True):
+        value = _extent(buffer, expr, frame)
+        if limit is not None and not 0 <= value <= limit:
             raise ValueError(
                 f"{buffer.name}: the extent {script(expr)} would be {value}{_where(expr, frame)}; "
-                f"it lies in [0, {most}]"
+                f"it lies in [0, {limit}]"
             )
     count = math.prod(_extent(buffer, e, frame) for e in buffer.shape)
-    bits = symbolic[0].dtype.bits
-    most = largest_extent(DType("int", max(bits, 32)))
     if count > most:
+        bits = next(e.dtype.bits for e in buffer.shape if not isinstance(e, IntImm))
         raise ValueError(f"{buffer.name} would have {count} elements; with {bits}-bit extents the most is {most}")
+
+
+def _check_layout(parameter: ArrayParameter, array: Array, frame: Frame) -> int:
+    """Offset, strides and alignment; the address of the block."""
+    offset = _extent(parameter.buffer, parameter.buffer.elem_offset, frame)
+    _check_strides(parameter, array, offset, frame)
+    return _block(parameter, array, offset)
 
 
 def _check_strides(parameter: ArrayParameter, array: Array, offset: int, frame: Frame) -> None:
@@ -326,15 +328,11 @@ def _block(parameter: ArrayParameter, array: Array, offset: int) -> int:
     return address
 
 
-def _check_overlap(plan: EntryPlan, arrays: Mapping[int, Array]) -> None:
-    parameters = plan.arrays
-    for position, (j, a) in enumerate(parameters):
-        for k, b in parameters[position + 1 :]:
-            if (a.written or b.written) and _overlap(arrays[j], arrays[k]):
-                written = " and ".join(p.name for p in (a, b) if p.written)
-                raise ValueError(
-                    f"{a.name} and {b.name} share memory, and {plan.func.name} writes {written}; pass a copy of one"
-                )
+def _check_overlap(plan: EntryPlan, parameters: Sequence[ArrayParameter], one: Array, other: Array) -> None:
+    if _overlap(one, other):
+        both = " and ".join(p.name for p in parameters)
+        written = " and ".join(p.name for p in parameters if p.written)
+        raise ValueError(f"{both} share memory, and {plan.func.name} writes {written}; pass a copy of one")
 
 
 def _overlap(a: Array, b: Array) -> bool:

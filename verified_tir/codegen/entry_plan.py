@@ -1,7 +1,7 @@
 """What a call must look like: the conditions that the entry checks, read off a function and its theorem.
 
-A plan says nothing about how they are checked.  ``entry_check`` checks them in Python, with every message;
-``entry_text`` writes them as LLVM IR, without any.  Both go by the same plan.
+A plan says nothing about how they are checked.  ``entry_conditions`` lists its conditions one by one; ``entry_check``
+checks those in Python, with every message, and ``entry_text`` writes them as LLVM IR, without any.
 
 The kernel's own parameters come in this order: those of the function (the address of a buffer's block, or a scalar),
 then the shape symbols that are no parameters, by first occurrence (buffer by buffer: shape, strides, offset).
@@ -50,10 +50,11 @@ class ArrayParameter:
 @final
 @dataclass(frozen=True, slots=True)
 class ScalarParameter:
-    """A number.  ``largest`` bounds one that is the extent of some array; it is then not negative either."""
+    """A number.  ``bounds`` are the least and the greatest integer: of the type, or of an extent, if it is that of some
+    array."""
 
     var: Var
-    largest: int | None
+    bounds: tuple[int, int]
 
     @property
     def name(self) -> str:
@@ -69,14 +70,14 @@ class Binding:
     """A symbol gets its value from ``array``: the extent (or, with ``stride``, the stride in elements) of ``axis``.
 
     ``array`` is a position among the parameters; ``None`` means zero, the offset of an array in its own memory.
-    ``largest`` as in :class:`ScalarParameter`.
+    ``bounds`` as in :class:`ScalarParameter`.
     """
 
     var: Var
+    bounds: tuple[int, int]
     array: int | None
     axis: int = 0
     stride: bool = False
-    largest: int | None = None
 
 
 @final
@@ -189,7 +190,11 @@ def _parameter(func: PrimFunc, param: Var, extents: frozenset[Var]) -> Parameter
         raise CodegenError(f"parameter {param.name} is a pointer without a buffer; declare one with T.match_buffer")
     if param.dtype.lanes != 1:
         raise CodegenError(f"parameter {param.name} is a vector ({param.dtype}); pass an array or scalars")
-    return ScalarParameter(param, largest_extent(param.dtype) if param in extents else None)
+    return ScalarParameter(param, _bounds(param, extents))
+
+
+def _bounds(var: Var, extents: frozenset[Var]) -> tuple[int, int]:
+    return (0, largest_extent(var.dtype)) if var in extents else (var.dtype.min_value, var.dtype.max_value)
 
 
 def _refuse_one_name_twice(func: PrimFunc, parameters: tuple[Parameter, ...]) -> None:
@@ -204,17 +209,17 @@ def _binding(func: PrimFunc, parameters: tuple[Parameter, ...], symbol: Var, ext
     if not symbol.dtype.is_int or symbol.dtype.lanes != 1:
         raise CodegenError(f"shape symbol {symbol.name} has type {symbol.dtype}; it must be a scalar integer")
     arrays = [(k, p.buffer) for k, p in enumerate(parameters) if isinstance(p, ArrayParameter)]
-    largest = largest_extent(symbol.dtype) if symbol in extents else None
+    bounds = _bounds(symbol, extents)
     for k, b in arrays:
         for axis, e in enumerate(b.shape):
             if e is symbol:
-                return Binding(symbol, k, axis, False, largest)
+                return Binding(symbol, bounds, k, axis)
     for k, b in arrays:
         for axis, e in enumerate(b.strides):
             if e is symbol:
-                return Binding(symbol, k, axis, True, largest)
+                return Binding(symbol, bounds, k, axis, True)
     if any(b.elem_offset is symbol for _, b in arrays):
-        return Binding(symbol, None, largest=largest)
+        return Binding(symbol, bounds, None)
     places = ((b, e) for _, b in arrays for e in (*b.shape, *b.strides, b.elem_offset))
     where, expr = next((b, e) for b, e in places if symbol in _variables(e))
     raise CodegenError(

@@ -1,9 +1,9 @@
 """The compiled entry: a function that Python calls, which checks its arguments and calls the kernel.
 
-``vtir_entry`` has the C signature of ``METH_FASTCALL | METH_KEYWORDS``.  It asks each array for its buffer, compares
-dtype, rank, shape, strides, alignment and addresses with the plan, and runs the kernel.  Whatever it does not accept it
-hands, arguments and all, to the check in Python (``entry_check``), which raises, or knows better.  It may be stricter
-than that check and never laxer.
+``vtir_entry`` has the C signature of ``METH_FASTCALL | METH_KEYWORDS``.  It asks each array for its buffer, checks the
+conditions on the call (``entry_conditions``), and runs the kernel.  Whatever it does not accept it hands, arguments and
+all, to the check in Python (``entry_check``), which raises, or knows better.  It may be stricter than that check and
+never laxer.
 
 ``vtir_call`` runs the kernel on arguments in an array of 64-bit words; ``vtir_control`` reads the control register.
 What they need of Python stands in the table ``vtir_api``, filled in when the code is loaded: object code holds no
@@ -12,11 +12,13 @@ addresses and refers to no symbol of Python's.
 
 from __future__ import annotations
 
-from typing import final
+from itertools import groupby
+from typing import NamedTuple, assert_never, final
 
+from verified_tir.codegen import entry_conditions as must
 from verified_tir.codegen.entry_control import Register, register_of
 from verified_tir.codegen.entry_exprs import LIMIT, ExtentWriter, Inexpressible
-from verified_tir.codegen.entry_plan import ArrayParameter, Binding, EntryPlan, ScalarParameter, largest_extent
+from verified_tir.codegen.entry_plan import ArrayParameter, Binding, EntryPlan, ScalarParameter
 from verified_tir.codegen.entry_table import (
     HEAD,
     api_register,
@@ -28,8 +30,7 @@ from verified_tir.codegen.entry_table import (
 )  # fmt: skip
 from verified_tir.codegen.llvm_types import REGISTER
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import IntImm, Var
+from verified_tir.ir.expr import Var
 from verified_tir.kernel.begin import LARGEST
 
 _VIEW = 80
@@ -57,6 +58,22 @@ def entry_text(plan: EntryPlan, triple: str) -> str:
     return "\n".join((table_text(), entry, call_text(plan), control_text(register)))
 
 
+class _Described(NamedTuple):
+    """What an array's exporter says: its address, extents and strides (in bytes), lanes included."""
+
+    address: str
+    shape: list[str]
+    strides: list[str]
+
+
+class _Placed(NamedTuple):
+    """The address of an array's block, and where its elements begin and end."""
+
+    block: str
+    begin: str
+    end: str
+
+
 @final
 class _Entry:
     """Writes ``vtir_entry``.
@@ -71,6 +88,8 @@ class _Entry:
         self.values: dict[Var, str] = {}
         self.extents = ExtentWriter(self.lines, self.values)
         self.scalars: dict[Var, str] = {}
+        self.described: dict[int, _Described] = {}
+        self.placed: dict[int, _Placed] = {}
         self.held = 0
         self.labels = 0
 
@@ -108,36 +127,49 @@ class _Entry:
         if any(isinstance(p, ScalarParameter) and p.var.dtype.is_int for p in plan.parameters):
             self.lines.append("  %overflow = alloca i32")
         self.preamble()
-        for k, p in enumerate(plan.parameters):
-            if isinstance(p, ScalarParameter):
-                self.scalar(k, p)
-        for j, (k, a) in enumerate(arrays):
-            self.acquire(j, k, a)
-        described = {k: self.describe(j, a) for j, (k, a) in enumerate(arrays)}
-        for b in plan.bindings:
-            self.bind(b, described)
-        self.check()
-        for buffer in plan.shapes:
-            self.countable(buffer)
-        ranges = [(a, *self.layout(described[k], a)) for k, a in arrays]
-        self.disjoint(ranges)
-        self.check()
-        blocks = {k: block for (k, _), (_, block, _, _) in zip(arrays, ranges, strict=True)}
-        self.run(blocks)
+        for _, group in groupby(must.conditions(plan), type):
+            for condition in group:
+                self.condition(condition)
+            self.check()
+        self.run()
         self.refusals()
         return "\n".join([*self.lines, "}", ""])
 
+    def condition(self, condition: must.Condition) -> None:
+        """Require one of the conditions."""
+        match condition:
+            case must.UsualControl():
+                self.control()
+            case must.IsNumber(k, p):
+                self.scalar(k, p)
+            case must.IsArray(k, p):
+                self.acquire(k, p)
+            case must.HasValue(binding):
+                self.bind(binding)
+            case must.HasShape(k, p):
+                for given, e in zip(self.described[k].shape, p.buffer.shape, strict=False):  # what follows are lanes
+                    self.extents.require(self.let(f"icmp eq i64 {given}, {self.extents.value(e)}"))
+            case must.IsCountable():
+                self.countable(condition)
+            case must.IsLaidOut(k, p):
+                self.placed[k] = self.layout(self.described[k], p)
+            case must.AreApart((j, k)):
+                self.disjoint(self.placed[j], self.placed[k])
+            case _:
+                assert_never(condition)
+
     def preamble(self) -> None:
-        """No keywords, the right number of arguments, no checks wanted that only Python can do, the usual rounding."""
+        """No keywords, the right number of arguments, no checks wanted that only Python can do."""
         require = self.extents.require
         require(self.let("icmp eq ptr %names, null"))
         require(self.let(f"icmp eq i64 %nargs, {len(self.plan.parameters)}"))
         require(self.let(f"icmp eq ptr {self.api('checking')}, null"))
-        if self.plan.floats:
-            self.lines += self.register.code.splitlines()
-            masked = self.let(f"and i32 %control, {self.register.mask}")
-            require(self.let(f"icmp eq i32 {masked}, {self.register.usual}"))
         self.check()
+
+    def control(self) -> None:
+        self.lines += self.register.code.splitlines()
+        masked = self.let(f"and i32 %control, {self.register.mask}")
+        self.extents.require(self.let(f"icmp eq i32 {masked}, {self.register.usual}"))
 
     # -- scalars ----------------------------------------------------------------------------------------------------
 
@@ -168,28 +200,23 @@ class _Entry:
         value = self.let(f"call i64 {self.api('PyLong_AsLongLongAndOverflow')}(ptr {given}, ptr %overflow)")
         flag = self.let("load i32, ptr %overflow")
         require(self.let(f"icmp eq i32 {flag}, 0"))
-        self.fits(value, dtype, parameter.largest)
-        self.bound(parameter.var, value)
+        self.bound(parameter.var, value, parameter.bounds)
         self.check()
 
-    def fits(self, value: str, dtype: DType, largest: int | None) -> None:
-        """A 64-bit signed value lies in the range of a type, or of an extent."""
-        if largest is not None:
-            self.extents.within(value, 0, largest)
-        elif dtype.bits < 64:
-            self.extents.within(value, dtype.min_value, dtype.max_value)
-        elif dtype.code == "uint":
-            self.extents.require(self.let(f"icmp sge i64 {value}, 0"))
-
-    def bound(self, var: Var, value: str) -> None:
+    def bound(self, var: Var, value: str, bounds: tuple[int, int]) -> None:
+        """A variable has a value of 64 bits with a sign, which must lie within bounds."""
+        least, most = max(bounds[0], -(2**63)), min(bounds[1], 2**63 - 1)
+        if (least, most) != (-(2**63), 2**63 - 1):
+            self.extents.within(value, least, most)
         self.values[var] = value
         narrow = REGISTER[var.dtype]
         self.scalars[var] = value if narrow == "i64" else self.let(f"trunc i64 {value} to {narrow}")
 
     # -- arrays -----------------------------------------------------------------------------------------------------
 
-    def acquire(self, j: int, k: int, parameter: ArrayParameter) -> None:
-        """Ask for the buffer; compare rank and type."""
+    def acquire(self, k: int, parameter: ArrayParameter) -> None:
+        """Ask for the buffer; compare rank, type and lanes."""
+        j = self.held
         if (parameter.buffer.dtype.code, parameter.buffer.dtype.bits) not in _FORMATS:
             raise Inexpressible  # the buffer protocol has no letter for it
         flags = _RECORDS_RO | (_WRITABLE if parameter.written else 0)
@@ -220,59 +247,52 @@ class _Entry:
         self.check()
         end = self.field(format_, 1, "i8")
         require(self.let(f"icmp eq i8 {end}, 0"))
+        found = self.described[k] = self.describe(view, parameter.rank)
+        if dtype.lanes > 1:
+            require(self.let(f"icmp eq i64 {found.shape[-1]}, {dtype.lanes}"))
+            require(self.let(f"icmp eq i64 {found.strides[-1]}, {dtype.scalar.nbytes}"))
         self.check()
 
-    def describe(self, j: int, parameter: ArrayParameter) -> tuple[str, list[str], list[str]]:
-        """Address, extents and strides (in bytes), lanes included."""
-        view, rank = f"%view{j}", parameter.rank
+    def describe(self, view: str, rank: int) -> _Described:
         address = self.field(view, _BUF, "i64")
         if rank == 0:
-            return address, [], []
+            return _Described(address, [], [])
         shape, strides = self.field(view, _SHAPE, "ptr"), self.field(view, _STRIDES, "ptr")
-        return address, [self.element(shape, k) for k in range(rank)], [self.element(strides, k) for k in range(rank)]
+        places = range(rank)
+        return _Described(address, [self.element(shape, k) for k in places], [self.element(strides, k) for k in places])
 
-    def bind(self, binding: Binding, described: dict[int, tuple[str, list[str], list[str]]]) -> None:
-        var = binding.var
+    def bind(self, binding: Binding) -> None:
         if binding.array is None:
             value = self.let("add i64 0, 0")
         elif binding.stride:
             parameter = self.plan.parameters[binding.array]
             assert isinstance(parameter, ArrayParameter)
-            nbytes, stride = parameter.buffer.dtype.nbytes, described[binding.array][2][binding.axis]
-            for axis, extent in enumerate(described[binding.array][1]):  # else exporters differ in what it is
+            given = self.described[binding.array]
+            nbytes, stride = parameter.buffer.dtype.nbytes, given.strides[binding.axis]
+            for axis, extent in enumerate(given.shape):  # else exporters differ in what it is
                 least = 2 if axis == binding.axis else 1
                 self.extents.require(self.let(f"icmp uge i64 {extent}, {least}"))
             value = self.let(f"sdiv i64 {stride}, {nbytes}")
             self.extents.require(self.let(f"icmp eq i64 {self.let(f'mul i64 {value}, {nbytes}')}, {stride}"))
         else:
-            value = described[binding.array][1][binding.axis]
-        self.fits(value, var.dtype, binding.largest)
-        self.bound(var, value)
+            value = self.described[binding.array].shape[binding.axis]
+        self.bound(binding.var, value, binding.bounds)
 
-    def countable(self, buffer: Buffer) -> None:
-        """Symbolic extents are not negative and few enough; so is their product, from left to right."""
-        if all(isinstance(e, IntImm) for e in buffer.shape):
-            return
+    def countable(self, condition: must.IsCountable) -> None:
+        """Extents and their products, from left to right, are few enough to be counted in 32 bits."""
         count = "1"
-        for e in buffer.shape:
+        for e, limit in zip(condition.buffer.shape, condition.limits, strict=True):
             value = self.extents.value(e)
-            if not isinstance(e, IntImm):
-                self.extents.within(value, 0, min(largest_extent(e.dtype), LARGEST[32]))
+            if limit is not None:
+                self.extents.within(value, 0, min(limit, LARGEST[32]))
             count = value if count == "1" else self.let(f"mul i64 {count}, {value}")
-            self.extents.within(count, 0, LARGEST[32])
-        self.check()
+            self.extents.within(count, 0, min(condition.most, LARGEST[32]))
 
-    def layout(self, described: tuple[str, list[str], list[str]], p: ArrayParameter) -> tuple[str, str, str]:
-        """Compare extents, strides and alignment; the block's address, and where the elements begin and end."""
-        address, shape, strides = described
+    def layout(self, given: _Described, p: ArrayParameter) -> _Placed:
+        """Compare strides and alignment."""
+        address, shape, strides = given.address, given.shape, given.strides
         buffer, require = p.buffer, self.extents.require
         nbytes, rank = buffer.dtype.nbytes, len(buffer.shape)
-        for k, e in enumerate(buffer.shape):
-            require(self.let(f"icmp eq i64 {shape[k]}, {self.extents.value(e)}"))
-        if buffer.dtype.lanes > 1:
-            require(self.let(f"icmp eq i64 {shape[rank]}, {buffer.dtype.lanes}"))
-            require(self.let(f"icmp eq i64 {strides[rank]}, {buffer.dtype.scalar.nbytes}"))
-        self.check()
         declared = [self.extents.value(s) for s in buffer.strides]
         span = str(nbytes)  # bytes from the first element to the end of the last, axes outside k left out
         for k in reversed(range(rank)):
@@ -293,7 +313,7 @@ class _Entry:
         if p.alignment > 1:
             low = self.let(f"and i64 {block}, {p.alignment - 1}")
             require(self.let(f"icmp eq i64 {low}, 0"))
-        return block, address, self.let(f"add i64 {address}, {span}")
+        return _Placed(block, address, self.let(f"add i64 {address}, {span}"))
 
     def block(self, address: str, buffer: Buffer) -> str:
         offset = self.extents.value(buffer.elem_offset)
@@ -302,23 +322,20 @@ class _Entry:
         self.extents.within(offset, 0, LARGEST[32])
         return self.let(f"sub i64 {address}, {self.let(f'mul i64 {offset}, {buffer.dtype.nbytes}')}")
 
-    def disjoint(self, ranges: list[tuple[ArrayParameter, str, str, str]]) -> None:
-        """What is written overlaps nothing else; an empty array with declared strides is taken for one element."""
-        for j, (a, _, begin, end) in enumerate(ranges):
-            for b, _, start, stop in ranges[j + 1 :]:
-                if a.written or b.written:
-                    before, after = self.let(f"icmp ule i64 {end}, {start}"), self.let(f"icmp ule i64 {stop}, {begin}")
-                    self.extents.require(self.let(f"or i1 {before}, {after}"))
+    def disjoint(self, a: _Placed, b: _Placed) -> None:
+        """One ends before the other begins; an empty array with declared strides is taken for one element."""
+        before, after = self.let(f"icmp ule i64 {a.end}, {b.begin}"), self.let(f"icmp ule i64 {b.end}, {a.begin}")
+        self.extents.require(self.let(f"or i1 {before}, {after}"))
 
     # -- the call and its ends --------------------------------------------------------------------------------------
 
-    def run(self, blocks: dict[int, str]) -> None:
+    def run(self) -> None:
         """Call the kernel, without the interpreter's lock if that is wanted; give back None, or what went wrong."""
         values = []
         for k, p in enumerate(self.plan.parameters):
             match p:
                 case ArrayParameter():
-                    values.append(self.let(f"inttoptr i64 {blocks[k]} to ptr"))
+                    values.append(self.let(f"inttoptr i64 {self.placed[k].block} to ptr"))
                 case ScalarParameter(var=v):
                     values.append(self.scalars[v])
         values += [self.scalars[b.var] for b in self.plan.bindings]
