@@ -1,16 +1,15 @@
 """A structural inverse: solve ``outputs = y`` for the inputs by taking digits apart and putting them together.
 
-The equations are sums of input atoms on the left, expressions in ``y`` on the right.  These steps suffice for splits,
-fusions, permutations, rotations, strides, swizzles and most of their nestings:
+For what isl has no words for, division by symbols and ``^``, and because the answer reads as a person would write it
+(``4*jo + ji``).  The equations are sums of input atoms on the left, expressions in ``y`` on the right:
 
 * *radix*: in ``g·A + B = y`` with ``B`` in a window of width ``g``, ``A = (y - lo) // g``, ``B = (y - lo) % g + lo``;
 * *window*: in ``(K + U) % c = y`` with ``K`` known, ``U`` in a window of width ``c``, ``U = (y - K - lo) % c + lo``;
-* *congruence*: ``k·x ≡ y`` modulo ``c`` is divided by ``k``, which has an inverse once common factors are gone;
+* *congruence*: ``k·x % c = y`` with ``k`` prime to ``c`` and ``x`` in a window of width ``c`` gives ``x``;
 * *digits*: ``x // 4`` and ``x % 4`` known give ``x``;
-* *choice*: ``select(c(x), a(x), b(x)) = y`` is solved arm by arm;
-* *elimination*: equations that share unknowns are subtracted from each other.
+* *exclusive or*: ``a ^ b`` and ``a`` known give ``b``.
 
-The answer reads as a person would write it (``4*jo + ji``).  It is a proposal: the caller checks it.
+It is a proposal: the caller checks it.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from typing import final
 from verified_tir.index.box import Box
 from verified_tir.index.division import Digit, digit_of, digit_poly
 from verified_tir.index.simplify import Simplifier
-from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Select, Var
-from verified_tir.ir.poly import Monomial, Poly, as_poly, render
+from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.visit import free_vars, substitute
 
 _ROUNDS = 64
@@ -51,15 +50,13 @@ class _Search:
     """Equations, and what has been solved so far."""
 
     def __init__(self, box: Box, inner: Simplifier, outer: Simplifier) -> None:
-        self.box, self.inner, self.outer = box, inner, outer
+        self.inner, self.outer = inner, outer
         self.inputs = frozenset(box.vars)
         self.dtype = box.vars[0].dtype
         self.known: dict[Var, Poly] = {}
         self.atoms: dict[Expr, Poly] = {}
         self.equations: list[tuple[Poly, Poly]] = []
         self.digits: dict[Expr, list[tuple[Digit, Poly]]] = {}
-        self.moved = False
-        self._used: set[tuple[frozenset[tuple[Monomial, int]], int]] = set()
         self._inside: dict[Expr, frozenset[Var]] = {}
         for x in box.vars:
             least, most = inner.bounds.atom_interval(x)
@@ -67,31 +64,17 @@ class _Search:
                 self.known[x] = Poly.of(least)
 
     def run(self) -> None:
-        """Take steps until everything is known or nothing moves."""
-        eliminated = 0
+        """Take steps until nothing moves, in equations with few unknowns first."""
         for _ in range(_ROUNDS):
-            if self.inputs <= self.known.keys():
+            waiting, self.equations = sorted(self.equations, key=self.count), []
+            stuck = [e for e in waiting if not self.step(*e)]
+            self.equations += stuck
+            if len(stuck) == len(waiting):
                 return
-            waiting, self.equations = self.equations, []
-            self.moved = False
-            for left, right in waiting:
-                if self.step(left, right):
-                    self.moved = True
-                else:
-                    self.equations.append((left, right))
-            if not self.moved:
-                self.revisit()
-            if not self.moved:
-                eliminated += 1
-                if eliminated > 2 or not self.eliminate():
-                    return
 
-    def revisit(self) -> None:
-        """Try remainders again: more is known of them now."""
-        for facts in list(self.digits.values()):
-            for digit, value in list(facts):
-                if digit.extent is not None and self.unknowns(digit.source) and self.learn_window(digit, value):
-                    self.moved = True
+    def count(self, equation: tuple[Poly, Poly]) -> int:
+        """How many unknowns an equation has."""
+        return len({x for a in equation[0].atoms() for x in self.unknowns(a)})
 
     # ------------------------------------------------------------------ one equation
 
@@ -153,7 +136,7 @@ class _Search:
         return self.outer.poly(substitute(atom, known))
 
     def radix(self, left: Poly, right: Poly) -> bool:
-        """Split ``g·A + B`` where ``B`` has no room to carry into ``A``, or look at ``B`` modulo ``g``."""
+        """Split ``g·A + B`` where ``B`` has no room to carry into ``A``."""
         for g in self.strides(left):
             high, low = left.divide(g)
             if high.is_zero or low.is_zero:
@@ -163,25 +146,6 @@ class _Search:
                 quotient, remainder = self.outer.divmod(right - window, g, self.dtype)
                 self.equations += [(high, quotient), (low, remainder + window)]
                 return True
-            if g.constant is not None and self.congruent(low, right, g.constant):
-                self.equations.append((left, right))
-                return True
-        return self.undivide(left, right)
-
-    def undivide(self, left: Poly, right: Poly) -> bool:
-        """Where ``x % c`` is known, ``c·(x // c)`` is ``x - x % c``."""
-        for atom in left.atoms():
-            match atom:
-                case Binary(op="floordiv", a=x, b=IntImm(value=c)) if (x % c) in self.atoms:
-                    split = left.coefficient(atom)
-                    if split is not None and (weight := split[0].constant) is not None:
-                        self.equations.append(
-                            (
-                                split[1].scale(c) + as_poly(x).scale(weight),
-                                right.scale(c) + self.atoms[x % c].scale(weight),
-                            )
-                        )
-                        return True
         return False
 
     def strides(self, left: Poly) -> list[Poly]:
@@ -196,30 +160,6 @@ class _Search:
                 if not any(g.same(h) for h in found):
                     found.append(g)
         return sorted(found, key=lambda g: max((len(m), abs(k)) for m, k in g.terms.items()))
-
-    def congruent(self, left: Poly, right: Poly, modulus: int) -> bool:
-        """Solve ``left ≡ right`` modulo a constant, if that says something new."""
-        key = frozenset(left.terms.items()), modulus
-        if modulus < 2 or left.is_zero or key in self._used:
-            return False
-        low = self.window(left, Poly.of(modulus))
-        if low is not None:
-            _, remainder = self.outer.divmod(right - low, Poly.of(modulus), self.dtype)
-            self.equations.append((left, self.outer.normal(remainder + low)))
-            self._used.add(key)
-            return True
-        for g in sorted({gcd(k, modulus) for k in left.terms.values()} - {1, modulus}, reverse=True):
-            rest = Poly({m: k for m, k in left.terms.items() if k % g})
-            if len(rest.terms) < len(left.terms) and self.congruent(rest, right, g):
-                return True
-        if len(left.terms) == 1:
-            ((m, k),) = left.terms.items()
-            common = gcd(k, modulus)
-            if len(m) == 1 and k not in (1, modulus) and modulus > common:
-                inverse = pow(k // common, -1, modulus // common)
-                part = self.outer.divmod(right, Poly.of(common), self.dtype)[0].scale(inverse)
-                return self.congruent(Poly.atom(m[0]), part, modulus // common)
-        return False
 
     def window(self, poly: Poly, width: Poly) -> Poly | None:
         """The least value of ``poly`` if its values lie in a window of ``width``."""
@@ -239,13 +179,8 @@ class _Search:
             self.known[atom] = value
             return True
         self.atoms[atom] = value
-        match atom:
-            case Binary(op="bitxor", a=a, b=b):
-                return self.learn_xor(a, b, value) or self.learn_xor(b, a, value)
-            case (
-                Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b)
-            ):
-                return self.learn_choice(atom, c, (as_poly(a), as_poly(b)), value)
+        if isinstance(atom, Binary) and atom.op == "bitxor":
+            return self.learn_xor(atom.a, atom.b, value) or self.learn_xor(atom.b, atom.a, value)
         digit = digit_of(atom, self.inner.bounds)
         if digit is None or not self.free_of_inputs(digit.lower):
             return False
@@ -254,44 +189,6 @@ class _Search:
         if digit.extent is None or not self.learn_window(digit, value):
             self.learn_digit(digit, value)
         return True
-
-    def learn_choice(self, atom: Expr, condition: Expr, arms: tuple[Poly, Poly], value: Poly) -> bool:
-        """A choice between arms in one unknown, or between ``P + a`` and ``P + b`` by comparing ``P``."""
-        unknown = self.inside(atom) - self.known.keys()
-        if len(unknown) == 1:
-            (x,) = unknown
-            solutions = [self.alone(arm, value, x) for arm in arms]
-            if solutions[0] is None or solutions[1] is None:
-                return False
-            known = {v: render(self.known[v], v.dtype) for v in self.inside(condition) & self.known.keys()}
-            known[x] = render(solutions[0], self.dtype)
-            self.known[x] = self.choose(substitute(condition, known), solutions[0], solutions[1])
-            return True
-        common = arms[0].without_offset()
-        if common.same(arms[1].without_offset()):
-            match condition:
-                case Binary(op=op, a=a, b=b) if op in COMPARE_OPS:
-                    difference = as_poly(a) - as_poly(b)
-                    sign = next((k for k in (1, -1) if difference.without_offset().same(common.scale(k))), 0)
-                    if sign:
-                        first, second = value - arms[0].offset, value - arms[1].offset
-                        test = self.outer.compare(op, first.scale(sign) + difference.offset, Poly.of(0), self.dtype)
-                        self.equations.append((common, self.choose(test, first, second)))
-                        return True
-        return False
-
-    def choose(self, condition: Expr, a: Poly, b: Poly) -> Poly:
-        """A select as a polynomial."""
-        return self.outer.poly(Select(condition, render(a, self.dtype), render(b, self.dtype)))
-
-    def alone(self, left: Poly, right: Poly, x: Var) -> Poly | None:
-        """The value of ``x`` that one equation gives."""
-        search = _Search(self.box, self.inner, self.outer)
-        search.known |= self.known
-        search.atoms |= self.atoms
-        search.equations.append((left, right))
-        search.run()
-        return search.known.get(x)
 
     def learn_xor(self, a: Expr, b: Expr, value: Poly) -> bool:
         """``a ^ b`` with ``a`` known gives ``b``."""
@@ -310,10 +207,23 @@ class _Search:
             return False
         low = self.window(left, digit.extent)
         if low is None:
-            return digit.extent.constant is not None and self.congruent(left, right, digit.extent.constant)
+            return self.learn_multiple(left, right, digit.extent.constant)
         extent = self.outer.normal(digit.extent)
         _, remainder = self.outer.divmod(right - low, extent, self.dtype)
         self.equations.append((left, self.outer.normal(remainder + low)))
+        return True
+
+    def learn_multiple(self, left: Poly, right: Poly, modulus: int | None) -> bool:
+        """``k·x ≡ y`` modulo a number that has no factor in common with ``k``, and is no less than ``x``."""
+        factor = gcd(*left.terms.values())
+        if modulus is None or factor == 1 or gcd(factor, modulus) > 1:
+            return False
+        left = Poly({m: k // factor for m, k in left.terms.items()})
+        low = self.window(left, Poly.of(modulus))
+        if low is None:
+            return False
+        turned = right.scale(pow(factor, -1, modulus)) - low
+        self.equations.append((left, self.outer.divmod(turned, Poly.of(modulus), self.dtype)[1] + low))
         return True
 
     def learn_digit(self, digit: Digit, value: Poly) -> None:
@@ -322,7 +232,6 @@ class _Search:
         if any(d.lower.same(digit.lower) and _same(d.extent, digit.extent) for d, _ in facts):
             return
         facts.append((digit, value))
-        self.moved = True
         top = next(((d.lower, v) for d, v in facts if d.extent is None), None)
         while top is not None and top[0].constant != 1:
             top = self.descend(facts, *top)
@@ -339,35 +248,6 @@ class _Search:
                 return d.lower, value * ratio + part
         return None
 
-    # ------------------------------------------------------------------ several equations
-
-    def eliminate(self) -> bool:
-        """Subtract equations with integer coefficients from each other until each leading unknown stands once."""
-        rows = [self.reduce(*e) for e in self.equations]
-        rows = [r for r in rows if not r[0].is_zero and all(len(m) == 1 for m in r[0].terms)]
-        changed = False
-        for p in range(len(rows)):
-            atoms = [(abs(k), n, m) for n, (m, k) in enumerate(rows[p][0].terms.items())]
-            if not atoms:
-                continue
-            _, _, pivot = min(atoms, key=lambda t: t[:2])
-            for r in range(len(rows)):
-                factor = rows[r][0].terms.get(pivot, 0)
-                if r != p and factor:
-                    rows[r] = _combine(rows[r], rows[p], factor, rows[p][0].terms[pivot])
-                    changed = True
-        self.equations += [(left, self.outer.normal(right)) for left, right in rows if not left.is_zero]
-        return changed
-
 
 def _same(a: Poly | None, b: Poly | None) -> bool:
     return a is b or (a is not None and b is not None and a.same(b))
-
-
-def _combine(row: tuple[Poly, Poly], pivot: tuple[Poly, Poly], a: int, b: int) -> tuple[Poly, Poly]:
-    """A multiple of ``row`` less one of ``pivot``, so that an atom with factors ``a`` and ``b`` drops out."""
-    if b < 0:
-        a, b = -a, -b
-    common = gcd(a, b)
-    a, b = a // common, b // common
-    return row[0].scale(b) - pivot[0].scale(a), row[1].scale(b) - pivot[1].scale(a)
