@@ -177,7 +177,7 @@ def test_isl_knows_symbols_but_not_products():
 
 def test_isl_numbers_that_do_not_fit_are_not_written(monkeypatch):
     box = Box((i,), (const(5),))
-    monkeypatch.setattr(isl._Reader, "value", lambda self, affine: const(2**40))
+    monkeypatch.setattr(isl.Reader, "value", lambda self, affine: const(2**40))
     with pytest.raises(isl.Inexpressible, match="does not fit int32"):
         isl.section(box, (i,), (a,))
 

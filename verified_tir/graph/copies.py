@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from verified_tir.graph.errors import GraphError
-from verified_tir.graph.index_sets import Sets, point_text
+from verified_tir.graph.errors import NoCopy
+from verified_tir.graph.index_sets import Sets, point_text, sets_of
 from verified_tir.index import isl
 from verified_tir.index.box import Box
 from verified_tir.index.map import IndexMap, IndexMapError
@@ -32,10 +32,6 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite, substitute, walk
 
 Ranges = Mapping[Var, tuple[int, int]]
-
-
-class NoCopy(GraphError):
-    """A program that is not a rewrite of a layout; the message says why."""
 
 
 @final
@@ -201,7 +197,7 @@ def _understood(pieces: Sequence[Piece], source: Buffer, target: Buffer) -> Copi
 
     :raises Inexpressible: if isl cannot say.
     """
-    with Sets(source, target, extents_of(source), extents_of(target)) as sets:
+    with sets_of(source, target) as sets:
         relation, paddings = sets.empty(), dict[Any, Any]()
         for p in pieces:  # what is stored later counts
             stored = sets.stored(p)
@@ -268,7 +264,7 @@ def _exact(sets: Sets, relation: Any, pieces: Sequence[Piece], source: Buffer, *
         if sets.graph_of(written, backward=backward).is_equal(relation):
             found.append(written)
     try:
-        found.append(sets.function(relation.reverse() if backward else relation))
+        found.append(sets.function(relation, backward=backward))
     except isl.Inexpressible as problem:
         if not found:
             raise NoCopy(f"no index map was found for the copy of {source.name}: {problem}") from None

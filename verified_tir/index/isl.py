@@ -9,21 +9,20 @@ Its work is bounded by a number of operations, not by time; past that, :class:`I
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 from verified_tir.index.box import Box
+from verified_tir.index.text import index_text
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import COMPARE_OPS, Binary, Expr, IfThenElse, IntImm, Not, Select, Var
+from verified_tir.ir.expr import COMPARE_OPS, TRUE, Binary, Expr, IfThenElse, IntImm, Not, Select, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import all_of, any_of, const
 
 OPERATIONS = 30_000
 """isl operations that one question may take (mostly milliseconds, at worst some tenths of a second)."""
-
-T = TypeVar("T")
 
 
 class Inexpressible(IRError):
@@ -38,13 +37,14 @@ def _context() -> Any:
 
 
 @contextmanager
-def _bounded() -> Iterator[Any]:
+def bounded(operations: int) -> Iterator[Any]:
     """islpy under a limit on operations, its errors turned into :class:`Inexpressible`."""
     import islpy as isl
 
     context = _context()
+    around = context.get_max_operations()
     context.reset_operations()
-    context.set_max_operations(OPERATIONS)
+    context.set_max_operations(operations)
     try:
         yield isl
     except isl.Error as problem:
@@ -54,39 +54,36 @@ def _bounded() -> Iterator[Any]:
     except IRError as problem:  # isl's integers are unbounded
         raise Inexpressible(f"isl's answer cannot be written: {problem}") from problem
     finally:
-        context.set_max_operations(0)
+        context.set_max_operations(around)
         context.reset_operations()
 
 
-class _Domain:
-    """The space of a box: its variables as set dimensions, symbols as parameters."""
+class Space:
+    """Points, given by their variables and by symbols, which are parameters of isl."""
 
-    def __init__(self, isl: Any, box: Box, exprs: Sequence[Expr] = ()) -> None:
-        self.isl, self.box = isl, box
-        self.symbols = box.symbols(*exprs)
-        space = isl.Space.set_alloc(_context(), len(self.symbols), len(box.vars))
+    def __init__(self, variables: Iterable[Var], symbols: Iterable[Var] = ()) -> None:
+        import islpy as isl
+
+        self.isl, self.variables, self.symbols = isl, tuple(variables), tuple(symbols)
+        space = isl.Space.set_alloc(_context(), len(self.symbols), len(self.variables))
         for k, symbol in enumerate(self.symbols):  # without names isl would not align parameters of two spaces
             space = space.set_dim_name(isl.dim_type.param, k, f"p{symbol.uid}")
         self.local = isl.LocalSpace.from_space(space)
-        self.place = {v: (isl.dim_type.set, k) for k, v in enumerate(box.vars)}
+        self.place = {v: (isl.dim_type.set, k) for k, v in enumerate(self.variables)}
         self.place |= {v: (isl.dim_type.param, k) for k, v in enumerate(self.symbols)}
         self._memo: dict[Expr, Any] = {}
 
-    def points(self) -> Any:
-        """The box as an isl set."""
-        points = self.isl.Set.universe(self.local.get_space())
-        for v, e in zip(self.box.vars, self.box.extents, strict=True):
-            x = self.affine(v)
-            points = points.intersect(self.constant(0).le_set(x)).intersect(x.lt_set(self.affine(e)))
-        return points
+    @staticmethod
+    def of(box: Box, *exprs: Expr) -> Space:
+        """The space of a box, in which expressions may be written."""
+        return Space(box.vars, box.symbols(*exprs))
 
-    def map(self, outputs: Sequence[Expr]) -> Any:
-        """The map on the box."""
-        pieces = [self.isl.Map.from_pw_aff(self.affine(e)) for e in outputs]
-        made = pieces[0]
-        for piece in pieces[1:]:
-            made = made.flat_range_product(piece)
-        return made.intersect_domain(self.points())
+    def map(self, outputs: Sequence[Expr], conditions: Iterable[Expr] = ()) -> Any:
+        """The map from the points that satisfy conditions."""
+        made = self.isl.Map.from_domain(self.where(all_of(list(conditions))))
+        for e in outputs:
+            made = made.flat_range_product(self.isl.Map.from_pw_aff(self.affine(e)))
+        return made
 
     def constant(self, value: int) -> Any:
         zero = self.isl.Aff.zero_on_domain(self.local)
@@ -131,7 +128,7 @@ class _Domain:
                 where = self.where(c)
                 chosen = self.affine(a).intersect_domain(where)
                 return chosen.union_add(self.affine(b).intersect_domain(where.complement()))
-        raise Inexpressible(f"{_name(expr)} is not quasi-affine")
+        raise Inexpressible(f"{index_text(expr)} is not quasi-affine")
 
     def where(self, condition: Expr) -> Any:
         """The points at which a condition holds."""
@@ -147,13 +144,7 @@ class _Domain:
                 return self.where(a).complement()
             case Binary(op=op, a=a, b=b) if op in COMPARE_OPS and a.dtype.is_int:
                 return getattr(self.affine(a), f"{op}_set")(self.affine(b))
-        raise Inexpressible(f"{_name(condition)} is not quasi-affine")
-
-
-def _name(expr: Expr) -> str:
-    from verified_tir.index.text import index_text
-
-    return index_text(expr)
+        raise Inexpressible(f"{index_text(condition)} is not quasi-affine")
 
 
 # ---------------------------------------------------------------------- questions
@@ -164,22 +155,26 @@ def collision(box: Box, outputs: Sequence[Expr]) -> tuple[tuple[int, ...], tuple
 
     :raises Inexpressible: if isl cannot say.
     """
-    with _bounded() as isl:
-        domain = _Domain(isl, box, outputs)
-        forward = domain.map(outputs)
+    with bounded(OPERATIONS) as isl:
+        space = Space.of(box, *outputs)
+        forward = space.map(outputs, box.conditions())
         if forward.is_injective():
             return None
-        pairs = forward.apply_range(forward.reverse())
-        pairs = pairs.subtract(isl.Map.identity(pairs.get_space()))
-        point = pairs.wrap().sample_point()
-        count = len(box.vars)
-        values = [_coordinate(point, isl.dim_type.set, k) for k in range(2 * count)]
-        symbols = {v: _coordinate(point, isl.dim_type.param, k) for k, v in enumerate(domain.symbols)}
-        return tuple(values[:count]), tuple(values[count:]), symbols
+        pair, count = two_of_one(forward.reverse()), len(box.vars)
+        values = coordinates(pair, isl.dim_type.set, 2 * count)
+        symbols = coordinates(pair, isl.dim_type.param, len(space.symbols))
+        return values[:count], values[count:], dict(zip(space.symbols, symbols, strict=True))
 
 
-def _coordinate(point: Any, kind: Any, k: int) -> int:
-    return _whole(point.get_coordinate_val(kind, k))
+def two_of_one(relation: Any) -> Any:
+    """A point that consists of two images of one point, if there are such."""
+    pairs = relation.reverse().apply_range(relation)
+    return pairs.subtract(type(pairs).identity(pairs.get_space())).wrap().sample_point()
+
+
+def coordinates(point: Any, kind: Any, count: int) -> tuple[int, ...]:
+    """The first coordinates of a point."""
+    return tuple(_whole(point.get_coordinate_val(kind, k)) for k in range(count))
 
 
 def _whole(value: Any) -> int:
@@ -195,21 +190,32 @@ def section(box: Box, outputs: Sequence[Expr], hits: Sequence[Var]) -> list[Expr
 
     :raises Inexpressible: if isl cannot say.
     """
-    with _bounded() as isl:
-        domain = _Domain(isl, box, outputs)
-        backward = domain.map(outputs).reverse()
+    with bounded(OPERATIONS):
+        space = Space.of(box, *outputs)
+        backward = space.map(outputs, box.conditions()).reverse()
         if not backward.is_single_valued():
             backward = backward.lexmin()
-        function = isl.PwMultiAff.from_map(backward).coalesce()
-        reader = _Reader(isl, tuple(hits), tuple(domain.symbols), box.vars[0].dtype if box.vars else hits[0].dtype)
-        found: list[tuple[Any, Any]] = []  # an exception must not pass through isl's callback
-        function.foreach_piece(lambda where, values: found.append((where, values)))
-        pieces = [(where, [reader.value(f.get_aff(k)) for k in range(len(box.vars))]) for where, f in found]
+        dtype = box.vars[0].dtype if box.vars else hits[0].dtype
+        pieces = function(backward, Reader(tuple(hits), space.symbols, dtype))
         result = pieces[-1][1] if pieces else [const(0, v.dtype) for v in box.vars]
-        for where, values in reversed(pieces[:-1]):
-            inside = reader.condition(where)
+        for inside, values in reversed(pieces[:-1]):
             result = [a if a is b else Select(inside, a, b) for a, b in zip(values, result, strict=True)]
         return result
+
+
+def function(relation: Any, reader: Reader) -> list[tuple[Expr, list[Expr]]]:
+    """The pieces of a relation that is a function: where each holds, and its values."""
+    import islpy as isl
+
+    found: list[tuple[Any, Any]] = []  # an exception must not pass through isl's callback
+    made = isl.PwMultiAff.from_map(relation).coalesce()
+    made.foreach_piece(lambda where, values: found.append((where, values)))
+    outputs = range(made.dim(isl.dim_type.out))
+    last = len(found) - 1
+    return [
+        (TRUE if n == last else reader.condition(where), [reader.value(f.get_aff(k)) for k in outputs])
+        for n, (where, f) in enumerate(found)
+    ]
 
 
 def greatest(box: Box, expr: Expr) -> int:
@@ -217,8 +223,8 @@ def greatest(box: Box, expr: Expr) -> int:
 
     :raises Inexpressible: if isl cannot say.
     """
-    with _bounded() as isl:
-        return _whole(_Domain(isl, box).map([expr]).range().dim_max_val(0))
+    with bounded(OPERATIONS):
+        return _whole(Space.of(box).map([expr], box.conditions()).range().dim_max_val(0))
 
 
 def holes(box: Box, outputs: Sequence[Expr], hits: Box) -> Expr:
@@ -226,25 +232,24 @@ def holes(box: Box, outputs: Sequence[Expr], hits: Box) -> Expr:
 
     :raises Inexpressible: if isl cannot say.
     """
-    with _bounded() as isl:
-        outer = _Domain(isl, hits, (*box.extents, *outputs))
-        inner = _Domain(isl, box, (*hits.extents, *outputs))
-        everywhere = outer.points()
-        image = inner.map(outputs).range()
+    with bounded(OPERATIONS):
+        outer = Space.of(hits, *box.extents, *outputs)
+        everywhere = outer.where(all_of(hits.conditions()))
+        image = Space.of(box, *hits.extents, *outputs).map(outputs, box.conditions()).range()
         missing = everywhere.subtract(image).coalesce().gist(everywhere)
-        dtype = hits.vars[0].dtype
-        return _Reader(isl, hits.vars, tuple(outer.symbols), dtype).condition(missing)
+        return Reader(hits.vars, outer.symbols, hits.vars[0].dtype).condition(missing)
 
 
-class _Reader:
+class Reader:
     """Translates isl's sets and affine functions over ``axes`` and ``symbols`` back to expressions."""
 
-    def __init__(self, isl: Any, axes: tuple[Var, ...], symbols: tuple[Var, ...], dtype: DType) -> None:
-        self.isl, self.axes, self.symbols, self.dtype = isl, axes, symbols, dtype
+    def __init__(self, axes: tuple[Var, ...], symbols: tuple[Var, ...], dtype: DType) -> None:
+        self.axes, self.symbols, self.dtype = axes, symbols, dtype
 
     def numerator(self, affine: Any) -> tuple[Expr, int]:
         """``affine`` times its denominator, and the denominator."""
-        kind = self.isl.dim_type
+        from islpy import dim_type as kind
+
         scale = affine.get_denominator_val()
         total: Expr = const(_whole(affine.get_constant_val().mul(scale)), self.dtype)
         terms: list[tuple[Any, Callable[[int], Expr], int]] = [
