@@ -18,11 +18,11 @@ from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate, ope
 from verified_tir.index.inverse import Collision, collides, find_collision, is_inverse
 from verified_tir.index.padding import Section, exact_padding, hit_mask, is_padding, padding
 from verified_tir.index.simplify import Simplifier
-from verified_tir.index.table import as_block, cover, tabulated
+from verified_tir.index.table import cover, tabulated
 from verified_tir.index.text import index_text
 from verified_tir.ir.expr import FALSE, Binary, Call, IfThenElse, LetExpr, Not, Select, Var
 from verified_tir.ir.poly import Poly, as_poly, render
-from verified_tir.ir.sugar import binary, const
+from verified_tir.ir.sugar import any_of, binary, const
 from verified_tir.logic.verdict import Proved, Refuted
 
 i, j, k = Var.fresh("i"), Var.fresh("j"), Var.fresh("k")
@@ -217,21 +217,20 @@ def test_covers_are_exact(seed):
     rng = np.random.default_rng(seed)
     missing = rng.random((5, 1, 7)) < 0.4
     missing[2:4] = True
-    condition = cover(missing, (i, j, k))
+    condition = any_of(cover(missing, (i, j, k)))
     (marked,) = evaluate([condition], dict(zip((i, j, k), open_grid((5, 1, 7)), strict=True)))
     assert (np.broadcast_to(marked, missing.shape) == missing).all()
 
 
-def test_covers_and_blocks():
+def test_covers_are_few_blocks():
     missing = np.zeros((4, 8), dtype=np.bool_)
     missing[3, 2:] = True
-    assert index_text(as_block(missing, (i, j))) == "i == 3 and j >= 2"
+    assert [index_text(c) for c in cover(missing, (i, j))] == ["i == 3 and j >= 2"]
     missing[0, :2] = True
-    assert as_block(missing, (i, j)) is None
-    assert index_text(cover(missing, (i, j))) == "i == 0 and j < 2 or i == 3 and j >= 2"
+    assert [index_text(c) for c in cover(missing, (i, j))] == ["i == 0 and j < 2", "i == 3 and j >= 2"]
     checkered = np.indices((64, 64)).sum(axis=0) % 2 == 0
     assert cover(checkered, (i, j)) is None  # too many pieces to be worth having
-    assert index_text(as_block(np.ones((2, 3), dtype=np.bool_), (i, j))) == "True"
+    assert [index_text(c) for c in cover(np.ones((2, 3), dtype=np.bool_), (i, j))] == ["True"]
 
 
 # ---------------------------------------------------------------------- evaluation and normal forms

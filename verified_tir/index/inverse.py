@@ -7,6 +7,7 @@ box.  If there is none, two inputs with one output are sought: by enumeration, b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import prod
 from typing import NamedTuple
 
@@ -104,29 +105,21 @@ def is_inverse(
 
 def find_collision(box: Box, outputs: Sequence[Expr]) -> tuple[Collision | None, str | None]:
     """A collision that has been checked; or why none is known (None if the map is known to be injective)."""
-    if box.small is not None and not box.symbols(*outputs):
-        try:
-            return _enumerate(box, outputs), None
-        except (UnsafeIndex, NotEvaluable) as problem:
-            return None, str(problem)
+    constant = not box.symbols(*outputs)
     try:
-        found = isl.collision(box, outputs) if outputs else None
-        if found is None and not outputs:
-            return _by_solver(box, outputs)
-        if found is None:
-            return None, None
-        collision = Collision(*found)
-        if collides(box, outputs, collision):
-            return collision, None
-    except isl.Inexpressible:
-        pass
-    collision_by_solver, reason = _by_solver(box, outputs)
-    if collision_by_solver is None and reason is not None and box.enumerable and not box.symbols(*outputs):
-        try:
+        if box.small is not None and constant:
             return _enumerate(box, outputs), None
-        except (UnsafeIndex, NotEvaluable):
-            return None, reason
-    return collision_by_solver, reason
+        if outputs:
+            with suppress(isl.Inexpressible):
+                found = isl.collision(box, outputs)
+                collision = None if found is None else Collision(*found)
+                if collision is None or collides(box, outputs, collision):
+                    return collision, None
+        if box.enumerable and constant:
+            return _enumerate(box, outputs), None
+    except (UnsafeIndex, NotEvaluable) as problem:
+        return None, str(problem)
+    return _by_solver(box, outputs)
 
 
 def collides(box: Box, outputs: Sequence[Expr], collision: Collision) -> bool:

@@ -21,7 +21,7 @@ from verified_tir.index.box import GRID_LIMIT, Box, guarded, holds, is_safe
 from verified_tir.index.errors import NotInvertible
 from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.index.simplify import Simplifier, negate
-from verified_tir.index.table import Mask, as_block, cover
+from verified_tir.index.table import Mask, cover
 from verified_tir.ir.expr import FALSE, Expr
 from verified_tir.ir.poly import Poly, as_poly
 from verified_tir.ir.sugar import all_of, any_of
@@ -133,20 +133,17 @@ def _candidates(
     box: Box, outputs: Sequence[Expr], hits: Box, outer: Simplifier, exact: Expr | None, mask: Mask | None
 ) -> Iterator[Expr]:
     """Predicates to try, the most readable first."""
-    if mask is not None:
-        block = as_block(~mask, hits.vars)
-        if block is not None:
-            yield block
-    elif _volume(hits).same(_volume(box)):
+    blocks = None if mask is None else cover(~mask, hits.vars)
+    if blocks is not None and len(blocks) == 1:
+        yield blocks[0]
+    elif mask is None and _volume(hits).same(_volume(box)):
         yield FALSE
     if exact is not None and _size(exact) <= _LONG:
         yield outer.expr(exact)
     with suppress(isl.Inexpressible):
         yield outer.expr(isl.holes(box, outputs, hits))
-    if mask is not None:
-        union_of_blocks = cover(~mask, hits.vars)
-        if union_of_blocks is not None:
-            yield union_of_blocks
+    if blocks is not None:
+        yield any_of(blocks)
     if exact is not None:
         yield exact
 
@@ -180,8 +177,9 @@ def readable(hits: Box, predicate: Expr) -> Expr:
     if mask is not None and not mask.any():
         return FALSE
     candidates = [Simplifier(Bounds(hits.ranges, [as_poly(e) for e in hits.extents])).expr(predicate)]
-    if mask is not None:
-        candidates += [c for c in (as_block(mask, hits.vars), cover(mask, hits.vars)) if c is not None]
+    blocks = None if mask is None else cover(mask, hits.vars)
+    if blocks is not None:
+        candidates.append(any_of(blocks))
     for candidate in candidates:
         same = any_of([all_of([candidate, predicate]), all_of([negate(candidate), negate(predicate)])])
         if _size(candidate) < _size(best) and isinstance(holds(hits, same, hits.at_least_zero()), Proved):

@@ -7,13 +7,13 @@ results are exact and may be long; past :data:`PIECES` pieces they are not worth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.expr import Expr, Select, Var
-from verified_tir.ir.sugar import all_of, any_of, const
+from verified_tir.ir.sugar import all_of, const
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -69,16 +69,8 @@ def _tree(x: Expr, pieces: Sequence[tuple[int, Expr]]) -> Expr:
     return Select(x < pieces[middle][0], _tree(x, pieces[:middle]), _tree(x, pieces[middle:]))
 
 
-def as_block(missing: Mask, variables: Sequence[Var]) -> Expr | None:
-    """The condition ``first <= y <= last`` that describes the marked points, if they are one block."""
-    found: list[Any] = list(np.nonzero(missing))
-    bounds = [(int(v.min()), int(v.max()) + 1) for v in found]
-    volume = int(np.prod([b - a for a, b in bounds], dtype=np.int64))
-    return _block(bounds, missing.shape, variables) if volume == len(found[0]) else None
-
-
-def cover(missing: Mask, variables: Sequence[Var]) -> Expr | None:
-    """The marked points as a union of blocks, each grown greedily from the first point not yet covered."""
+def cover(missing: Mask, variables: Sequence[Var]) -> list[Expr] | None:
+    """The marked points as blocks ``first <= y <= last``, each grown greedily from the first point not yet covered."""
     left = missing.copy()
     blocks: list[Expr] = []
     while left.any():
@@ -90,7 +82,7 @@ def cover(missing: Mask, variables: Sequence[Var]) -> Expr | None:
             bounds[axis] = _grown(missing, bounds, axis)
         left[tuple(slice(a, b) for a, b in bounds)] = False
         blocks.append(_block(bounds, missing.shape, variables))
-    return any_of(blocks)
+    return blocks
 
 
 def _grown(missing: Mask, bounds: Sequence[tuple[int, int]], axis: int) -> tuple[int, int]:
