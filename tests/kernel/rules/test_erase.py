@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.kernel.programs import accepted, gives, program, refused
 from verified_tir.kernel.rules.erase import Erase
 
@@ -58,3 +60,14 @@ def test_a_store_that_feeds_another_one_is_looked_at() -> None:
             refused(f, Erase((0, 1)), "the erased store to t wrote the bits that were there already")
     alone = program('t = T.alloc_buffer((1,), "int32")\nt[0] = 1\nt[0] = t[0] + 1\nB[0] = 3')
     accepted(alone, Erase((0, 1)))
+
+
+@pytest.mark.parametrize("outer", ["if n > 0:", "for j in range(n):"])
+def test_what_is_assumed_in_a_branch_is_known_there_only(outer: str) -> None:
+    """That A[0] is overwritten rests on what is assumed where n is positive."""
+    params = 'A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32"), D: T.Buffer((4,), "int32"), n: T.int32'
+    inner = "for k in range(2):\n        T.assume(C[0] > 3)\n    D[0] = A[1]"
+    f = program(f"A[0] = 1\n{outer}\n    {inner}\nif C[0] > 3:\n    A[0] = 2", params)
+    refused(f, Erase((0,), overwritten_by=2), "it is certainly overwritten later (Refuted)")
+    g = program("A[0] = 1\nfor k in range(2):\n    T.assume(C[0] > 3)\nif C[0] > 3:\n    A[0] = 2", params)
+    accepted(g, Erase((0,), overwritten_by=2))
