@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.kernel.programs import PROVER, load, program, why
 from tests.kernel.rules.test_padding import _with_body, holds, padded, reason, tiled
-from verified_tir.ir.expr import FALSE, Broadcast, Call, StringImm, Undef, Var
+from verified_tir.ir.expr import FALSE, Broadcast, Call, Ramp, Shuffle, StringImm, Undef, Var
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -14,6 +16,7 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.edits import rewritten
 
 PAIR = 'B: T.Buffer((5,), "int32"), C: T.Buffer((5,), "int32")'
 TILED = PAIR.replace("(5,)", "(3, 2)")
@@ -135,3 +138,15 @@ def test_padding_of_vectors() -> None:
     for value in (Broadcast(const(1), 4), load(free.after.buffers[0], 0, 1)):
         accepted = isinstance(apply(PadValue(free.after.buffers[0], 0, value), free, PROVER), Refines)
         assert accepted is isinstance(value, Broadcast)
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_each_lane_of_the_padding_is_known(lanes: int) -> None:
+    """The padding holds …, 5, 6, 7."""
+    vectors = f'C: T.Buffer((5,), "int32x{lanes}"), D: T.Buffer((5,), "int32")'
+    start = reflexive(program("D[0] = 7", vectors))
+    theorem = then(start, tiled(start.after.buffers[0], Ramp(const(8 - lanes), const(1), lanes)))
+    for k in range(lanes):
+        element = Shuffle((load(theorem.after.buffers[0], 2, 1),), (k,))
+        found = apply(rewritten((), (0,), element), theorem, PROVER)
+        assert isinstance(found, Refines) is (k == lanes - 1)
