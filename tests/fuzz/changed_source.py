@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fuzz.changed_lines import FAULTS, Fault
+from verified_tir.durations import duration
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60.0
@@ -93,7 +94,7 @@ def find(fault: Fault, seconds: float, seed: int) -> str | None:
             with_seed(1000 * seed + turn)(chosen(given(st.data())(one)))()
         turn += 1
     took = time.process_time() - begun
-    return f"{took:.1f} s: {said[0]}" if said else None
+    return f"{duration(took)}: {said[0]}" if said else None
 
 
 def found(fault: Fault, seconds: float = SECONDS, seed: int = 1) -> str | None:

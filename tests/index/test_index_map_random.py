@@ -12,6 +12,7 @@ import pytest
 
 from tests.index.random_maps import RandomMap
 from tests.nightly import few
+from verified_tir.durations import duration
 from verified_tir.index.map import NegativeIndex, NotInjective
 from verified_tir.index.text import index_text
 
@@ -76,6 +77,6 @@ def test_random_maps(capsys):
         except Exception as problem:
             raise AssertionError(f"map {number}: {case.map} on {case.shape}: {problem!r}") from problem
     with capsys.disabled():
-        print(f"\n{COUNT} random maps in {time.perf_counter() - start:.1f} s: {dict(counts)}")
+        print(f"\n{COUNT} random maps in {duration(time.perf_counter() - start)}: {dict(counts)}")
     assert counts["injective"] > COUNT // 4
     assert counts["not injective"] > COUNT // 10

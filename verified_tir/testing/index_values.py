@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.durations import duration
 from verified_tir.index.map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
 from verified_tir.index.simplify import simplify
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Not, Select, Var
@@ -110,7 +111,7 @@ def assert_simplifies_alike(func: PrimFunc) -> int:
         simple = simplify(expr, ranges)
         seconds = time.perf_counter() - begun
         if seconds > PATIENCE:
-            raise Mismatch("simplifier-slow", "simplify", f"{seconds:.0f} s for {script(expr)}")
+            raise Mismatch("simplifier-slow", "simplify", f"{duration(seconds)} for {script(expr)}")
         if simple.dtype is not expr.dtype:
             raise Mismatch(
                 "simplifier-differs", "simplify", f"{script(expr)} becomes {script(simple)}, of another type"

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from verified_tir.durations import duration
 from verified_tir.index.map import IndexMap
 from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.equal import structural_equal
@@ -74,7 +75,7 @@ def assert_read_or_refused(text: str) -> IRModule | ScriptError:
             raise Mismatch("parser-crash", type(problem).__name__, what) from problem
     seconds = time.perf_counter() - begun
     if seconds > PATIENCE:
-        raise Mismatch("parser-slow", "parser", f"the parser takes {seconds:.1f} s\n{text!r}")
+        raise Mismatch("parser-slow", "parser", f"the parser takes {duration(seconds)}\n{text!r}")
     if isinstance(found, ScriptError):
         _check_place(found, text)
     else:

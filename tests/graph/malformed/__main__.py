@@ -9,6 +9,7 @@ import time
 from tests.graph.malformed import __doc__ as text
 from tests.graph.malformed.judge import COMMANDS, judged, prepare
 from tests.graph.malformed.mutations import cases
+from verified_tir.durations import duration
 
 
 def main() -> int:
@@ -27,8 +28,10 @@ def main() -> int:
             found = judged(case, command)
             wrong, refused = wrong + bool(found.wrong), refused + (found.code > 0)
             if found.wrong or options.verbose or found.seconds > 10:
-                print(f"{case.name}: {command}: {found.wrong or found.said[:300]} ({found.seconds:.1f} s)", flush=True)
-    print(f"{len(every)} models, {refused} refused, {wrong} wrong, {time.perf_counter() - start:.0f} s")
+                print(
+                    f"{case.name}: {command}: {found.wrong or found.said[:300]} ({duration(found.seconds)})", flush=True
+                )
+    print(f"{len(every)} models, {refused} refused, {wrong} wrong, {duration(time.perf_counter() - start)}")
     return 1 if wrong else 0
 
 
