@@ -131,8 +131,8 @@ class Context:
         """The address under which the logic knows an element (one scalar lane of it)."""
         if not self.several_views(buffer.data):
             return indices if lane is None else (*indices, lane)
-        flat, lanes = flat_address(buffer, indices, Encoder(self.env)), buffer.dtype.lanes
-        return (flat if lanes == 1 else f.add(f.mul(flat, f.integer(lanes)), f.integer(0) if lane is None else lane),)
+        flat = flat_address(buffer, indices, Encoder(self.env))
+        return (flat if lane is None else f.add(f.mul(flat, f.integer(buffer.dtype.lanes)), lane),)
 
     def held(self, buffer: ir.Buffer, value: Encoded) -> Encoded:
         """What an element holds after a store (see ``shadow`` and ``open_bits``)."""

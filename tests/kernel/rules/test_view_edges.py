@@ -190,3 +190,14 @@ def test_a_number_is_no_cast_of_its_bits() -> None:
     f = program(text.format("uint8"), 'A: T.Buffer((4,), "bool"), B: T.Buffer((1,), "bool")')
     byte = Load(buffer(f, "v"), (const(1),))
     refused(f, rewritten((0,), (0,), Cast(buffer(f, "A").dtype, byte)), "equal: ")
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_lanes_of_elements_are_elements_of_other_views(lanes: int) -> None:
+    """Element 1 of V are those from ``lanes`` on of X."""
+    text = f"X = T.decl_buffer(({4 * lanes},), 'int32', data=V.data)\nV[1] = T.Broadcast(7, {lanes})\nB[0] = X[{{}}]"
+    params = f'V: T.Buffer((4,), "int32x{lanes}"), B: T.Buffer((1,), "int32")'
+    for k in range(3 * lanes):
+        rule = rewritten((0, 1), (0,), const(7))
+        f = program(text.format(k), params)
+        accepted(f, rule) if lanes <= k < 2 * lanes else refused(f, rule, "7 equals ")
