@@ -19,7 +19,7 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def plain(out: str) -> str:
     """Without times, and without the method of a proof."""
-    return re.sub(r"(\d[\d.]* ?m?s\b| +|cached|z3)", " ", out)
+    return re.sub(r"(\d[\d.]* ?[mµ]?s\b| +|cached|z3)", " ", out)
 
 
 def test_the_second_run_says_the_same(caches: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
