@@ -48,6 +48,7 @@ KERNEL_TESTS = (
     "tests/acceptance",
     "tests/schedule",
     "tests/lower",
+    "tests/nets",
     "tests/test_expected_refusals.py",
 )
 """Where the tests of the kernel's rules are, directly or by way of tactics; the most specific first."""
