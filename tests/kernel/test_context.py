@@ -181,6 +181,8 @@ CASES = [
     ("A[0] = 5\nx: T.let[T.int32] = T.call_extern('int32', 'g')\nif A[0] == 5:\n    B[0] = 1", False),
     ("x: T.let[T.int32] = T.call_extern('int32', 'g')\nA[0] = x\nif A[0] == x:\n    B[0] = 1", True),
     ("x: T.let[T.int32] = T.call_extern('int32', 'g')\nif x == 0:\n    B[0] = 1", False),
+    ("x: T.let[T.int32] = T.call_extern('int32', 'g')\nif x + 1 > x:\n    B[0] = 1", False),
+    ("x: T.let[T.int32] = T.call_extern('int32', 'g')\nif x + 0 == x:\n    B[0] = 1", True),
     ("A[0] = 5\nA[0:4] = B[0:4]\nif A[0] == 5:\n    B[0] = 1", False),
     # labels, declarations and attributes do nothing by themselves
     ("with T.block('b'):\n    A[0] = 5\nif A[0] == 5:\n    B[0] = 1", True),
