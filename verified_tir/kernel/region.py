@@ -81,14 +81,15 @@ class _Walker:
             self.require(undef, expr, encoded.defined)
         return encoded
 
-    def handed(self, encoder: Encoder, e: ir.Node) -> None:
+    def handed(self, encoder: Encoder, e: ir.Expr) -> None:
         """Encode an argument of a call; of one that has no value in the logic, its parts that have one."""
-        if isinstance(e, ir.Expr) and e.dtype.code in _NO_VALUE and not isinstance(e, (ir.LetExpr, ir.Load)):
+        if e.dtype.code in _NO_VALUE and not isinstance(e, (ir.LetExpr, ir.Load)):
             if isinstance(e, ir.IfThenElse):  # it is a branch, whatever it chooses
                 encoder.encode(ir.IfThenElse(e.condition, ir.TRUE, ir.TRUE))
             for part in ir.children(e):
+                assert isinstance(part, ir.Expr)
                 self.handed(encoder, part)
-        elif isinstance(e, ir.Expr) and not isinstance(e, ir.Var):
+        else:
             encoder.encode(e, self.context.any_lane(e))
 
     def called(self, encoder: Encoder, call: ir.Call) -> Encoded:
