@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import PROVER, program
+from tests.kernel.programs import PROVER, accepted, program, refused
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.induction import DEFINED, speaks_of_one_element, value_of
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
+from verified_tir.schedule.edits import rewritten
 from verified_tir.search import facts as search
 
 PARAMS = 'B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32")'
@@ -58,3 +60,13 @@ def test_a_guess_decides_what_is_proved_and_not_what_is_true(monkeypatch: pytest
     assert isinstance(verify_program(program(INDEXED.format(0), PARAMS), PROVER), tuple)
     guessed(monkeypatch)
     assert isinstance(verify_program(program(INDEXED.format(0), PARAMS), Prover(PROVER.solver)), (NoMatch, Unproved))
+
+
+@pytest.mark.parametrize(("most", "fine"), [(3, True), (4, True), (5, False)])
+def test_iterations_that_came_before_keep_it(monkeypatch: pytest.MonkeyPatch, most: int, *, fine: bool) -> None:
+    """Those before i store 1 as long as i is at most 3; the one at 3 stores 2."""
+    params = 'B: T.Buffer((4,), "int32"), C: T.Buffer((16,), "int32")'
+    guessed(monkeypatch, lambda v, _: f.eq(v, f.integer(1)))
+    text = f"B[0] = 1\nfor i in range(9):\n    if i < {most}:\n        C[i] = B[0]\n    B[0] = T.Select(i < 3, 1, 2)"
+    rule = rewritten((1, 0, 0, 0), (0,), const(1))
+    accepted(program(text, params), rule) if fine else refused(program(text, params), rule, "1 equals B[0] (Refuted)")
