@@ -18,14 +18,16 @@ import numpy as np
 from verified_tir.index import isl
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.box import GRID_LIMIT, Box, guarded, holds, is_safe
+from verified_tir.index.conditions import negate
 from verified_tir.index.errors import NotInvertible
 from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
-from verified_tir.index.simplify import Simplifier, negate
+from verified_tir.index.fold import size
+from verified_tir.index.simplify import Simplifier
 from verified_tir.index.table import Mask, cover
 from verified_tir.ir.expr import FALSE, Expr
 from verified_tir.ir.poly import Poly, as_poly
 from verified_tir.ir.sugar import all_of, any_of
-from verified_tir.ir.visit import substitute, walk
+from verified_tir.ir.visit import substitute
 from verified_tir.logic.verdict import Proved
 
 _SHORT = 16
@@ -78,11 +80,11 @@ def padding(
     exact = None if section is None else exact_padding(box, outputs, hits, section, given)
     best: Expr | None = None
     for candidate in _candidates(box, outputs, hits, outer, exact, mask):
-        if best is not None and _size(candidate) >= _size(best):
+        if best is not None and size(candidate) >= size(best):
             continue
         if outer.bounds.fits(candidate) and is_padding(box, outputs, hits, section, candidate, mask, outer, given):
             best = candidate
-            if _size(best) <= _SHORT:
+            if size(best) <= _SHORT:
                 break
     if best is None and exact is not None and section is not None and section.inverse:
         best = exact  # right because the inverse is: no image is sent astray, and nothing else comes back
@@ -138,7 +140,7 @@ def _candidates(
         yield blocks[0]
     elif mask is None and _volume(hits).same(_volume(box)):
         yield FALSE
-    if exact is not None and _size(exact) <= _LONG:
+    if exact is not None and size(exact) <= _LONG:
         yield outer.expr(exact)
     with suppress(isl.Inexpressible):
         yield outer.expr(isl.holes(box, outputs, hits))
@@ -153,10 +155,6 @@ def _volume(box: Box) -> Poly:
     for extent in box.extents:
         volume = volume * as_poly(extent)
     return volume
-
-
-def _size(expr: Expr) -> int:
-    return sum(1 for _ in walk(expr))
 
 
 def union(predicates: Sequence[Expr]) -> Expr:
@@ -182,6 +180,6 @@ def readable(hits: Box, predicate: Expr) -> Expr:
         candidates.append(any_of(blocks))
     for candidate in candidates:
         same = any_of([all_of([candidate, predicate]), all_of([negate(candidate), negate(predicate)])])
-        if _size(candidate) < _size(best) and isinstance(holds(hits, same, hits.at_least_zero()), Proved):
+        if size(candidate) < size(best) and isinstance(holds(hits, same, hits.at_least_zero()), Proved):
             best = candidate
     return best

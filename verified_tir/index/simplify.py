@@ -10,10 +10,11 @@ range makes every claim about its variable vacuous, so ``j`` in ``[0, n)`` lets 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import final
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.conditions import choose, junction, negate
 from verified_tir.index.division import divmod_poly, merge_digits
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import (
@@ -32,8 +33,6 @@ from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.visit import map_children
-
-NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 
 
 def simplify(expr: Expr, ranges: Mapping[Var, tuple[Expr, Expr]]) -> Expr:
@@ -250,53 +249,3 @@ class Simplifier:
                     x, shift = as_poly(a).without_offset(), as_poly(a).offset
                     return self.divmod(x, Poly.of(c), dtype)[1] - (-signed.offset - shift) % c
         return None
-
-
-def negate(condition: Expr) -> Expr:
-    """The negation of a condition, pushed down to the comparisons (on integers each has a converse)."""
-    match condition:
-        case IntImm(value=value):
-            return FALSE if value else TRUE
-        case Not(a=a):
-            return a
-        case Binary(op="and", a=a, b=b):
-            return junction("or", [negate(a), negate(b)])
-        case Binary(op="or", a=a, b=b):
-            return junction("and", [negate(a), negate(b)])
-        case Binary(op=op, a=a, b=b) if op in NEGATED and not a.dtype.is_float:
-            return Binary(NEGATED[op], a, b)  # type: ignore[arg-type]
-        case _:
-            return Not(condition)
-
-
-def junction(op: str, conditions: Iterable[Expr]) -> Expr:
-    """The lazy ``and``/``or`` of conditions, constants and repetitions removed."""
-    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
-    kept: list[Expr] = []
-    for condition in _flatten(op, conditions):
-        if condition is absorbing:
-            kept.append(condition)
-            break
-        if condition is not neutral and condition not in kept:
-            kept.append(condition)
-    if kept and kept[-1] is absorbing:
-        return absorbing
-    result: Expr = neutral
-    for condition in kept:
-        result = condition if result is neutral else Binary(op, result, condition)  # type: ignore[arg-type]
-    return result
-
-
-def _flatten(op: str, conditions: Iterable[Expr]) -> Iterable[Expr]:
-    for condition in conditions:
-        if isinstance(condition, Binary) and condition.op == op:
-            yield from _flatten(op, (condition.a, condition.b))
-        else:
-            yield condition
-
-
-def choose(kind: Callable[[Expr, Expr, Expr], Expr], condition: Expr, a: Expr, b: Expr) -> Expr:
-    """A select or if_then_else, decided where the condition is constant or the arms agree."""
-    if condition is TRUE or a is b:
-        return a
-    return b if condition is FALSE else kind(condition, a, b)

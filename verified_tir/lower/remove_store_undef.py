@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.index.simplify import negate
+from verified_tir.index.conditions import negate
 from verified_tir.ir.expr import Expr, IfThenElse, Select, Undef, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import LetStmt, Stmt, Store

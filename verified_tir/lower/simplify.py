@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
 from verified_tir.ir.index_arith import is_index
@@ -25,7 +26,6 @@ from verified_tir.lower.batch import attempt_all, simplify_everywhere
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.tactics.tidy import size
 
 ROUNDS = 4
 GROWTH = 2

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Load, Ramp, Var
@@ -31,7 +32,6 @@ from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.tactics.tidy import size
 
 Indices = tuple[Expr, ...]
 Moves = tuple[tuple[Indices, Indices], ...]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from verified_tir.index.conditions import conjuncts
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm
 from verified_tir.ir.paths import Path, places
@@ -36,7 +37,7 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import one_of_several
 from verified_tir.schedule.tactics.loops import pair_at, rebuild
-from verified_tir.schedule.tactics.tidy import conjuncts, run_once
+from verified_tir.schedule.tactics.tidy import run_once
 
 
 @final

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from verified_tir.index.simplify import negate
+from verified_tir.index.conditions import negate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import TRUE, Binary, Expr, FloatImm, IntImm, Undef, Var

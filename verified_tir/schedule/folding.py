@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var
+from verified_tir.index.fold import computed
+from verified_tir.ir.expr import Binary, Expr, IntImm
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node, once
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Stmt
-from verified_tir.ir.sugar import binary
-from verified_tir.ir.visit import map_children, sub_statements
+from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite, expressions
@@ -54,16 +54,8 @@ def _edits(stmt: Stmt, path: Path) -> Iterator[Edit]:
 def _within(node: Node, where: ExprPath) -> Iterator[tuple[ExprPath, Expr]]:
     """The largest parts of the expressions of a node that are arithmetic or conditions, and become others."""
     for k, e in enumerate(expressions(node)):
-        new = _folded(e)
+        new = computed(e)
         if new is not e and isinstance(e, Binary) and (e.dtype.is_int or e.dtype.is_bool):
             yield (*where, k), new
         elif new is not e:
             yield from _within(e, (*where, k))
-
-
-@once
-def _folded(e: Expr) -> Expr:
-    made = map_children(e, lambda c: _folded(c) if isinstance(c, Expr) and not isinstance(c, Var) else c)
-    if isinstance(made, Binary) and made.dtype.lanes == 1 and made.a.dtype.is_int:
-        return binary(made.op, made.a, made.b)
-    return made

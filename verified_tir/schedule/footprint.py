@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.elaborate.blocks import expand
+from verified_tir.index.conditions import junction, operands
 from verified_tir.index.evaluate import UnsafeIndex, evaluate
-from verified_tir.index.simplify import junction
+from verified_tir.index.fold import size
 from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var
+from verified_tir.ir.expr import FALSE, TRUE, Expr, IntImm, Var
 from verified_tir.ir.find import block_path, local_buffers, loop_path
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -34,7 +35,6 @@ from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.footprint_accesses import pieces
 from verified_tir.schedule.footprint_solve import POINTS, Solved, index_variables, of_one_type, solve
 from verified_tir.schedule.loop_layout import Ranges
-from verified_tir.schedule.tactics.tidy import size
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
@@ -298,7 +298,7 @@ def _holds(domain: DomainTouched, known: Mapping[Var, int]) -> Mask:
     values than there is memory.
     """
     try:
-        return reduce(np.logical_or, (_mask(domain, e, known) for e in _alternatives(domain.predicate)))
+        return reduce(np.logical_or, (_mask(domain, e, known) for e in operands("or", domain.predicate)))
     except UnsafeIndex:  # one alternative guards the next
         return _mask(domain, domain.predicate, known)
 
@@ -316,16 +316,6 @@ def _mask(domain: DomainTouched, condition: Expr, known: Mapping[Var, int]) -> M
     (mask,) = evaluate([condition], values)
     whole = np.broadcast_to(mask.astype(np.bool_), shape)
     return np.asarray(whole.any(axis=tuple(range(len(domain.indices), len(axes)))))
-
-
-def _alternatives(e: Expr) -> Iterator[Expr]:
-    """The operands of the outermost ``or``."""
-    match e:
-        case Binary(op="or", a=a, b=b):
-            yield from _alternatives(a)
-            yield from _alternatives(b)
-        case _:
-            yield e
 
 
 def _number(e: Expr, known: Mapping[Var, int]) -> int:

@@ -14,7 +14,9 @@ from typing import Any, TypeAlias, final
 import numpy as np
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.conditions import conjuncts
 from verified_tir.index.evaluate import evaluate
+from verified_tir.index.fold import size
 from verified_tir.index.map import IndexMapError
 from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.dtype import INT64
@@ -26,7 +28,6 @@ from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.ir.widen import Widening
 from verified_tir.schedule.footprint_accesses import Piece
 from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
-from verified_tir.schedule.tactics.tidy import conjuncts, size
 
 POINTS = 1 << 16
 """How many places, witnesses included, are looked at one by one."""

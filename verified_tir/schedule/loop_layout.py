@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.fold import folded
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.poly import Poly, as_poly, render
@@ -20,7 +21,6 @@ from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.tactics.tidy import folded
 
 ATTEMPTS = 12
 """How many choices of loops that stay are looked at for one access."""

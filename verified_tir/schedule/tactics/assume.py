@@ -7,8 +7,8 @@ from itertools import takewhile
 from typing import Any
 
 from verified_tir.index.box import Box, holds
+from verified_tir.index.conditions import negate
 from verified_tir.index.padding import readable
-from verified_tir.index.simplify import negate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var
 from verified_tir.ir.node import IRError

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.expr import Binary, Expr, IntImm
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.stmt import For
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import walk
-from verified_tir.schedule.tactics.tidy import size
 
 
 def boundaries(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Iterator[Expr]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from verified_tir.index.conditions import conjuncts
 from verified_tir.index.evaluate import Grid, NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
@@ -16,7 +17,6 @@ from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session
-from verified_tir.schedule.tactics.tidy import conjuncts
 
 MOST_VARIABLES = 6
 """So many loops around a branch are looked at, in four iterations each."""

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.box import Box, holds
+from verified_tir.index.conditions import conjuncts, negate, operands
 from verified_tir.index.map import IndexMap
 from verified_tir.index.padding import readable
-from verified_tir.index.simplify import Simplifier, negate
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, Load, Undef, Var
 from verified_tir.ir.node import IRError
@@ -30,7 +31,6 @@ from verified_tir.schedule.constraint import BufferConstraint, When
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.layout import find_buffer
 from verified_tir.schedule.tactics.pad_value import shorter
-from verified_tir.schedule.tactics.tidy import conjuncts
 
 # -- what is known -----------------------------------------------------------------------------------------------------
 
@@ -106,7 +106,7 @@ def _constraint(
     buffer: Buffer, loops: Sequence[For], given: Sequence[Expr], condition: Expr, when: When
 ) -> BufferConstraint | None:
     """``p or q or B[a(j)] == v(j)`` in loops over j, as a constraint over the indices of B."""
-    parts = _disjuncts(condition)
+    parts = operands("or", condition)
     claims = [e for part in parts if (e := _element(part, buffer)) is not None]
     others = [part for part in parts if _element(part, buffer) is None]
     if len(claims) != 1 or any(isinstance(n, Load) for e in (*given, *others) for n in walk(e)):
@@ -126,13 +126,6 @@ def _element(part: Expr, buffer: Buffer) -> tuple[Load, Expr] | None:
 
 def _reads(value: Expr) -> bool:
     return any(isinstance(n, Load) for n in walk(value))
-
-
-def _disjuncts(condition: Expr) -> list[Expr]:
-    match condition:
-        case Binary(op="or", a=a, b=b):
-            return [*_disjuncts(a), *_disjuncts(b)]
-    return [condition]
 
 
 def _over_indices(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verified_tir.index.conditions import conjuncts
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.paths import Path, at, places
 from verified_tir.ir.stmt import Block, For, If, Stmt
@@ -24,7 +25,6 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.boundaries import boundaries
 from verified_tir.schedule.tactics.loops import cut
 from verified_tir.schedule.tactics.simplify import simplify
-from verified_tir.schedule.tactics.tidy import conjuncts
 
 
 def reduce_loop_extents(session: Session, under: Path = ()) -> int:

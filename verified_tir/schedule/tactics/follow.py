@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from verified_tir.index.conditions import negate
+from verified_tir.index.fold import folded, size
 from verified_tir.index.map import IndexMapError, NegativeIndex
-from verified_tir.index.simplify import negate
 from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var
@@ -46,7 +47,7 @@ from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
 from verified_tir.schedule.tactics.licensed import in_another_order
 from verified_tir.schedule.tactics.simplify import proposed_rewrites
-from verified_tir.schedule.tactics.tidy import folded, guards_of, join_guards, size
+from verified_tir.schedule.tactics.tidy import guards_of, join_guards
 
 PROOFS = 3
 """For how many choices of loops that stay the kernel is asked."""

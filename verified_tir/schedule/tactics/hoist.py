@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from enum import IntFlag
 
+from verified_tir.index.conditions import choose, junction, negate
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Select, Var
 from verified_tir.ir.paths import Path, places
@@ -212,16 +213,12 @@ def _folded(e: Expr, condition: Expr, value: Expr) -> Expr:
         return value
     e = map_children(e, lambda n: _folded(n, condition, value) if isinstance(n, Expr) else n)
     match e:
-        case Binary(op="and" | "or" as op, a=IntImm() as known, b=other) if e.dtype is BOOL:
-            return other if bool(known.value) == (op == "and") else known
-        case Binary(op="and" | "or" as op, a=other, b=IntImm() as known) if e.dtype is BOOL:
-            return other if bool(known.value) == (op == "and") else known
+        case Binary(op="and" | "or" as op, a=a, b=b) if isinstance(a, IntImm) or isinstance(b, IntImm):
+            return junction(op, [a, b])
         case Not(a=IntImm() as known):
-            return const(not known.value, BOOL)
-        case IfThenElse(condition=IntImm() as known, true_value=a, false_value=b):
-            return a if known.value else b
-        case Select(condition=IntImm() as known, true_value=a, false_value=b):
-            return a if known.value else b
+            return negate(known)
+        case IfThenElse(condition=c, true_value=a, false_value=b) | Select(condition=c, true_value=a, false_value=b):
+            return choose(type(e), c, a, b) if isinstance(c, IntImm) else e
     return e
 
 

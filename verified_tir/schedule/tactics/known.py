@@ -9,11 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from verified_tir.index.simplify import negate
+from verified_tir.index.conditions import conjuncts, negate
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.poly import Poly, as_poly
-from verified_tir.schedule.tactics.tidy import conjuncts
 
 Values: TypeAlias = tuple[tuple[Load, Expr], ...]
 """Loads, and the constants that an assumption says they give."""

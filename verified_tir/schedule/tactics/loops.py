@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.fold import folded, size
 from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
@@ -32,7 +33,7 @@ from verified_tir.schedule.tactics.in_turn import (
     split_in_turn,
 )
 from verified_tir.schedule.tactics.licensed import in_another_order
-from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, folded, guards_of, join_guards, run_once, size
+from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, guards_of, join_guards, run_once
 
 Handle = Var | str
 

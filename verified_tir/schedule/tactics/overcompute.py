@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verified_tir.index.bounds import Bounds
-from verified_tir.index.simplify import Simplifier, negate
+from verified_tir.index.conditions import conjuncts, negate
+from verified_tir.index.fold import size
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.paths import Path
@@ -38,7 +40,6 @@ from verified_tir.schedule.tactics.conditionals import merge_pair
 from verified_tir.schedule.tactics.known import Known
 from verified_tir.schedule.tactics.no_op import FARTHEST
 from verified_tir.schedule.tactics.simplify import Ranges, inside, known_at
-from verified_tir.schedule.tactics.tidy import conjuncts, size
 
 SWEEPS = 3
 """How often branches are tried again after others went."""

@@ -21,6 +21,7 @@ from typing import final
 
 import numpy as np
 
+from verified_tir.index.fold import folded
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
@@ -44,7 +45,7 @@ from verified_tir.schedule.tactics.loops import ceildiv, reorder
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.rfactor import unused_name
 from verified_tir.schedule.tactics.staging import cache_read, cache_write
-from verified_tir.schedule.tactics.tidy import fold_at, folded
+from verified_tir.schedule.tactics.tidy import fold_at
 
 
 @final

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from verified_tir.index.box import Box, holds, model_values, proves
+from verified_tir.index.conditions import negate
 from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
-from verified_tir.index.simplify import negate, simplify
+from verified_tir.index.simplify import simplify
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, FloatImm, IntImm, Load, Undef, Var
 from verified_tir.ir.node import IRError, Node

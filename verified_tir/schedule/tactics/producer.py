@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.conditions import conjuncts
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
@@ -30,7 +31,6 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import Handle, rebuild
 from verified_tir.schedule.tactics.regions import Box, Ranges, Side, ends_of
 from verified_tir.schedule.tactics.reverse_compute import called, place_of, reverse_compute_at
-from verified_tir.schedule.tactics.tidy import conjuncts
 
 
 @final

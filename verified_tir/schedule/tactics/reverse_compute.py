@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.conditions import conjuncts
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
@@ -42,7 +43,7 @@ from verified_tir.schedule.tactics.produced import Produced, iteration_of, produ
 from verified_tir.schedule.tactics.regions import index_bounds
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
 from verified_tir.schedule.tactics.staging import ranges_around
-from verified_tir.schedule.tactics.tidy import conjuncts, join_guards
+from verified_tir.schedule.tactics.tidy import join_guards
 
 
 @final

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from verified_tir.index.bounds import Bounds
-from verified_tir.index.simplify import Simplifier, junction
+from verified_tir.index.conditions import junction
+from verified_tir.index.fold import size
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
@@ -21,7 +23,7 @@ from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.conditionals import merge_conditionals
 from verified_tir.schedule.tactics.known import Known, Values
-from verified_tir.schedule.tactics.tidy import is_empty, run_once, size
+from verified_tir.schedule.tactics.tidy import is_empty, run_once
 
 Ranges: TypeAlias = dict[Var, tuple[Expr, Expr]]
 

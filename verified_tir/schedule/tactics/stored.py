@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import final
 
 from verified_tir.index.bounds import Bounds
+from verified_tir.index.conditions import conjuncts
+from verified_tir.index.fold import size
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
@@ -33,7 +35,6 @@ from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.staging import ranges_around
-from verified_tir.schedule.tactics.tidy import conjuncts, size
 from verified_tir.semantics.encode import Encoded, Unencodable, fresh
 
 

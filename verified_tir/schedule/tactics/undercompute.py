@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.index.bounds import Bounds
-from verified_tir.index.simplify import Simplifier, negate
+from verified_tir.index.conditions import negate, operands
+from verified_tir.index.fold import size
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, Load, Undef, Var
 from verified_tir.ir.paths import Path, places
@@ -40,7 +42,6 @@ from verified_tir.schedule.tactics.fission import separate
 from verified_tir.schedule.tactics.no_op import FARTHEST
 from verified_tir.schedule.tactics.overcompute import better
 from verified_tir.schedule.tactics.simplify import known_at
-from verified_tir.schedule.tactics.tidy import size
 
 
 @final
@@ -105,7 +106,7 @@ def known_paddings(session: Session) -> Iterator[KnownPadding]:
             yield KnownPadding(p.buffer, p.indices, p.predicate, None)
     for path, stmt in places(session.func.body, lambda s: isinstance(s, (Assume, Store))):
         if isinstance(stmt, Assume):
-            *others, last = _disjuncts(stmt.condition)
+            *others, last = operands("or", stmt.condition)
             match last:
                 case Binary(op="eq", a=Load(buffer=b, indices=indices)) if others and _all_variables(indices):
                     yield KnownPadding(b, indices, all_of([negate(c) for c in others]), None)  # type: ignore[arg-type]
@@ -115,13 +116,6 @@ def known_paddings(session: Session) -> Iterator[KnownPadding]:
             constant = not any(isinstance(n, Load) for n in walk(stmt.value))
             if guards and constant and len(guards) == sum(isinstance(s, If) for s in around):
                 yield KnownPadding(stmt.buffer, stmt.indices, all_of(guards), stmt)  # type: ignore[arg-type]
-
-
-def _disjuncts(condition: Expr) -> list[Expr]:
-    match condition:
-        case Binary(op="or", a=a, b=b):
-            return [*_disjuncts(a), *_disjuncts(b)]
-    return [condition]
 
 
 def _all_variables(indices: Sequence[Expr]) -> bool:
