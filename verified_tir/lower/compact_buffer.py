@@ -201,7 +201,7 @@ def _interval(indices: list[tuple[Expr, tuple[For, ...]]], extent: Expr) -> tupl
 
 
 def _bounds(index: Expr, loops: tuple[For, ...]) -> tuple[Poly, Poly] | None:
-    """The least and the greatest value over the loops, if it is linear in their variables."""
+    """The least and the greatest value over the loops, if these have a simple form."""
     if isinstance(index, Ramp):
         base, stride = _bounds(index.base, loops), as_poly(index.stride).constant
         if base is None or stride is None:
@@ -210,20 +210,6 @@ def _bounds(index: Expr, loops: tuple[For, ...]) -> tuple[Poly, Poly] | None:
         return base[0] + min(span, 0), base[1] + max(span, 0)
     if index.dtype.lanes > 1:
         return None
-    low = high = as_poly(index)
-    for loop in reversed(loops):
-        first, last = as_poly(loop.min), as_poly(loop.min) + as_poly(loop.extent) - 1
-        ends = []
-        for p, least in ((low, True), (high, False)):
-            split = p.coefficient(loop.var)
-            if split is None or any(n is loop.var for a in p.atoms() if a is not loop.var for n in walk(a)):
-                return None
-            k = split[0].constant
-            if k is None:
-                return None
-            moved = p.replace(loop.var, first if (k >= 0) == least else last)
-            if moved is None:
-                return None
-            ends.append(moved)
-        low, high = ends
-    return low, high
+    bounds = Bounds({loop.var: (loop.min, loop.extent) for loop in loops})
+    low, high = bounds.lower(as_poly(index)), bounds.upper(as_poly(index))
+    return None if low is None or high is None else (low, high)
