@@ -16,6 +16,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
+from verified_tir.index.bounds import Bounds
+from verified_tir.index.text import index_text
 from verified_tir.ir.dtype import INT32, INT64
 from verified_tir.ir.expr import Binary, BinaryOp, Cast, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
@@ -181,7 +183,7 @@ def same(a: Dim, b: Dim) -> bool:
 
 
 def never_negative(size: Dim) -> bool:
-    """Whether a size is known not to be negative: no term of it is."""
+    """Whether a size is known not to be negative."""
     return size >= 0 if isinstance(size, int) else _never_negative(_poly(size))
 
 
@@ -191,22 +193,8 @@ def always_apart(a: Dim, b: Dim) -> bool:
 
 
 def _never_negative(poly: Poly) -> bool:
-    return all(k > 0 and all(_counts(a) for a in m) for m, k in poly.terms.items())
-
-
-def _counts(atom: Expr) -> bool:
-    match atom:
-        case Var():
-            return True
-        case Binary(op="floordiv", a=a, b=IntImm(value=n)) if n > 0:
-            return _never_negative(as_poly(a))
-        case Binary(op="floormod", b=IntImm(value=n)):
-            return n > 0
-        case Binary(op="min", a=a, b=b):
-            return _never_negative(as_poly(a)) and _never_negative(as_poly(b))
-        case Binary(op="max", a=a, b=b):
-            return _never_negative(as_poly(a)) or _never_negative(as_poly(b))
-    return False
+    symbols = [v for a in poly.atoms() for v in free_vars(a)]
+    return Bounds({}, map(Poly.atom, symbols)).nonneg(poly)
 
 
 def symbols_of(sizes: Iterable[Dim]) -> list[Var]:
@@ -318,28 +306,7 @@ def widened(size: Expr) -> Expr:
 
 def dim_text(size: Dim) -> str:
     """The size as Python writes it."""
-    if not isinstance(size, Expr):
-        return str(size)
-    return _text(size)[0]
-
-
-_SIGNS = {"add": (" + ", 1), "sub": (" - ", 1), "mul": (" * ", 2), "floordiv": (" // ", 2), "floormod": (" % ", 2)}
-
-
-def _text(e: Expr) -> tuple[str, int]:
-    """A text, and how strongly it binds."""
-    match e:
-        case IntImm(value=number):
-            return str(number), 3 if number >= 0 else 1
-        case Var(name=name):
-            return name, 3
-        case Binary(op=op, a=a, b=b) if op in _SIGNS:
-            sign, level = _SIGNS[op]
-            (x, left), (y, right) = _text(a), _text(b)
-            return f"{x if left >= level else f'({x})'}{sign}{y if right > level else f'({y})'}", level
-        case Binary(op="min" | "max" as op, a=a, b=b):
-            return f"{op}({_text(a)[0]}, {_text(b)[0]})", 3
-    raise GraphError(f"sizes have no {type(e).__name__}")
+    return index_text(size) if isinstance(size, Expr) else str(size)
 
 
 def shape_text(shape: Sequence[Dim]) -> str:
