@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from verified_tir import IndexMap, Schedule
 from verified_tir.graph import GraphBuilder, TensorType
-from verified_tir.graph.boxes import padded_box
 from verified_tir.graph.compact import Compact, compact, decomposed
 from verified_tir.graph.copies import NoCopy
 from verified_tir.graph.execute import evaluate
@@ -21,6 +20,7 @@ from verified_tir.graph.rewrite_passes import (
     legalize_rewrites,
     without_copies,
 )
+from verified_tir.index.padded import padded_box
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.schedule.errors import ScheduleError

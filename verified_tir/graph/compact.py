@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from verified_tir.elaborate.labels import without_labels
-from verified_tir.graph.boxes import constant_shape, padded_box
 from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.copies import Copied, NoCopy, copied, extents_of
 from verified_tir.graph.ir import Graph, TensorType, Value
 from verified_tir.graph.program import buffer_like, filled_with_undef, node_body, program_of_graph, type_of_buffer
 from verified_tir.graph.replace_statements import Proof, inline_own, replace_statements
-from verified_tir.index.map import IndexMap
+from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.padded import padded_box
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, FloatImm, IntImm
 from verified_tir.ir.func import PrimFunc
@@ -146,7 +146,7 @@ def steps_of(found: Copied) -> tuple[Step, ...]:
     shape, made = extents_of(found.source), extents_of(found.target)
     if found.direction == "backward":
         return decomposed(found.index_map, made, shape, None, backward=True)
-    if constant_shape(found.index_map, shape) == made:
+    if found.index_map.constant_shape(shape) == made:
         return (transform(found.index_map, number(found.pad_value)),)
     return decomposed(found.index_map, shape, made, number(found.pad_value))
 
@@ -168,8 +168,10 @@ def decomposed(
     :param target: the shape of the layout, where it is larger than the elements need.
     :raises NoCopy: if it is not of that form.
     """
-    target = constant_shape(index_map, shape) if target is None else tuple(target)
-    parts = padded_box(index_map, shape, target)
+    try:
+        parts = padded_box(index_map, shape, index_map.constant_shape(shape) if target is None else target)
+    except IndexMapError as problem:
+        raise NoCopy(f"{index_map} on {tuple(shape)}: {problem}") from None
     steps: list[Step] = []
     if not backward:
         if parts.fused is not None:

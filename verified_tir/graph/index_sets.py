@@ -14,7 +14,6 @@ from verified_tir.graph.errors import NoCopy
 from verified_tir.index.box import Box
 from verified_tir.index.isl import Inexpressible, Reader, Space, bounded, coordinates, function, two_of_one
 from verified_tir.index.map import IndexMap
-from verified_tir.index.simplify import simplify
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Expr, IntImm, Var
@@ -84,8 +83,7 @@ class Sets:
         pieces = function(relation.reverse() if backward else relation, Reader(whole.inputs, (), INT32))
         if len(pieces) != 1:
             raise Inexpressible("the map is put together of several")
-        ranges = _box(whole.inputs, buffer).ranges
-        return IndexMap(whole.inputs, tuple(simplify(e, ranges) for e in pieces[0][1]))
+        return IndexMap(whole.inputs, tuple(pieces[0][1])).simplified(_box(whole.inputs, buffer).extents)
 
     def require_function(self, relation: Any) -> None:
         """:raises NoCopy: if an element goes to two places, or a place gets two elements."""

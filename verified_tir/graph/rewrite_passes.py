@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
-from verified_tir.graph.boxes import constant_shape
 from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.compact import compact, decomposed, graph_of, steps_become
 from verified_tir.graph.copies import NoCopy
@@ -185,7 +184,7 @@ def _bijective(node: Node) -> bool:
     assert isinstance(index_map, IndexMap)
     try:
         return (
-            node.output.type.size == node.inputs[0].type.size and constant_shape(index_map, shape) == node.output.shape
+            node.output.type.size == node.inputs[0].type.size and index_map.constant_shape(shape) == node.output.shape
         )
     except IndexMapError:
         return False

@@ -32,6 +32,7 @@ from verified_tir.index.errors import (
 )
 from verified_tir.index.evaluate import Grid, evaluate, open_grid
 from verified_tir.index.on_box import MapOnBox, on_box
+from verified_tir.index.simplify import simplify
 from verified_tir.index.text import index_text
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
 from verified_tir.ir.expr import Expr, IntImm, Var
@@ -192,6 +193,12 @@ class IndexMap:
         pairs = [(e, v) for e, v in zip(self.outputs, self.inputs, strict=True) if e is not v]
         return all(isinstance(holds(box, e.equal(v)), Proved) for e, v in pairs)
 
+    def simplified(self, shape: Sequence[Expr | int]) -> IndexMap:
+        """The map, its outputs simplified on a shape; inputs are called ``i0, i1, …``."""
+        names = IndexMap.identity(len(self.inputs), self.dtype).inputs
+        box = {v: (const(0, v.dtype), _extent(e, v.dtype)) for v, e in zip(names, shape, strict=True)}
+        return IndexMap(names, tuple(simplify(e, box) for e in self.apply(names)))
+
     # ------------------------------------------------------------------ arrays
 
     def pack(self, array: Array, pad_value: PadValue = None) -> Array:
@@ -202,7 +209,7 @@ class IndexMap:
 
         :raises NotInjective: if two elements would share a place.
         """
-        shape = self._constant_padded(array.shape)
+        shape = self.constant_shape(array.shape)
         place = _places(self, array.shape, shape)
         if not _apart(self, array.shape, shape):
             self.inverse(array.shape)  # raises with two such elements
@@ -223,12 +230,13 @@ class IndexMap:
 
         :raises IndexMapError: if the physical array has not the shape that the map gives.
         """
-        physical = self._constant_padded(shape)
+        physical = self.constant_shape(shape)
         if tuple(array.shape) != physical:
             raise IndexMapError(f"the layout of {tuple(shape)} has shape {physical}, not {tuple(array.shape)}")
         return np.ascontiguousarray(array).reshape(-1)[_places(self, tuple(shape), physical)].reshape(tuple(shape))
 
-    def _constant_padded(self, shape: Sequence[int]) -> tuple[int, ...]:
+    def constant_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The padded shape of a constant one, as numbers."""
         return tuple(e.value for e in self.padded_shape(shape) if isinstance(e, IntImm))
 
     # ------------------------------------------------------------------ text

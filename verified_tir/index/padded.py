@@ -15,12 +15,9 @@ from typing import final
 
 import numpy as np
 
-from verified_tir.graph.copies import NoCopy
 from verified_tir.index.evaluate import evaluate, open_grid
 from verified_tir.index.map import IndexMap, IndexMapError
-from verified_tir.index.simplify import simplify
-from verified_tir.ir.expr import Expr, IntImm, Var
-from verified_tir.ir.sugar import const
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.visit import substitute
 
 
@@ -44,35 +41,20 @@ class Padded:
 def padded_box(index_map: IndexMap, shape: Sequence[int], target: Sequence[int]) -> Padded:
     """The map from ``shape`` into ``target``, taken apart.
 
-    :raises NoCopy: if its padding is not of that form.
+    :raises IndexMapError: if its padding is not of that form.
     """
-    try:
-        found = _around(index_map, shape, target)
+    found = _around(index_map, shape, target)
+    if found is not None:
+        return Padded(None, tuple(shape), *found)
+    fused = _fused(index_map, shape)
+    if fused is not None:
+        line, box = fused
+        found = _around(index_map.compose(line.inverse(shape)), box, target)
         if found is not None:
-            return Padded(None, tuple(shape), *found)
-        fused = _fused(index_map, shape)
-        if fused is not None:
-            line, box = fused
-            found = _around(index_map.compose(line.inverse(shape)), box, target)
-            if found is not None:
-                return Padded(line, box, *found)
-    except IndexMapError as problem:
-        raise NoCopy(f"{index_map} on {tuple(shape)}: {problem}") from None
-    raise NoCopy(
+            return Padded(line, box, *found)
+    raise IndexMapError(
         f"{index_map} fills {tuple(target)} from {tuple(shape)} in no way that is padding and then a bijection"
     )
-
-
-def constant_shape(index_map: IndexMap, shape: Sequence[int]) -> tuple[int, ...]:
-    """The extents that the map gives a box, as numbers."""
-    return tuple(e.value for e in index_map.padded_shape(shape) if isinstance(e, IntImm))
-
-
-def simplified(index_map: IndexMap, shape: Sequence[int]) -> IndexMap:
-    """The map, its outputs simplified on a box; inputs are called ``i0, i1, …``."""
-    names = tuple(Var.fresh(f"i{k}", index_map.dtype) for k in range(len(shape)))
-    box = {v: (const(0, v.dtype), const(n, v.dtype)) for v, n in zip(names, shape, strict=True)}
-    return IndexMap(names, tuple(simplify(e, box) for e in index_map.apply(names)))
 
 
 def _around(
@@ -89,9 +71,9 @@ def _around(
         return None
     old = index_map.inputs
     moved: dict[Var, Expr] = {v: v - a if a else v for v, (a, _) in zip(old, widths, strict=True)}
-    inner = simplified(IndexMap(old, tuple(substitute(e, moved) for e in index_map.outputs)), larger)
+    inner = IndexMap(old, tuple(substitute(e, moved) for e in index_map.outputs)).simplified(larger)
     try:
-        if constant_shape(inner, larger) != tuple(target):
+        if inner.constant_shape(larger) != tuple(target):
             return None
         inner.inverse(larger)
     except IndexMapError:
@@ -115,6 +97,3 @@ def _fused(index_map: IndexMap, shape: Sequence[int]) -> tuple[IndexMap, tuple[i
         outputs.append(total)
         box.append(int(np.prod([shape[a] for a in axes], dtype=object)))
     return IndexMap(index_map.inputs, tuple(outputs)), tuple(box)
-
-
-__all__ = ["Padded", "constant_shape", "padded_box", "simplified"]
