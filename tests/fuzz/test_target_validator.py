@@ -11,13 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import planted
+from tests.fuzz.targets import tampering
 from tests.fuzz.targets.tampering import BY_CHECK, TAMPERINGS, Unnoticed, assert_noticed, forged_value, store
 from tests.fuzz.targets.validator import Case, Validator
 from tests.fuzz.targets.validator_certificates import Tampered
 from tests.fuzz.targets.validator_llvm import Compiled
 from tests.fuzz.targets.validator_pairs import Pair
 from tests.fuzz.targets.validator_schedules import Scheduled
-from verified_tir import parse_func
+from verified_tir import Schedule, parse_func
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir.wellformed import problem
 from verified_tir.testing import assert_verdict_holds, near_misses, prim_funcs
@@ -119,6 +120,21 @@ def test_a_last_step_that_changed_nothing_may_go(honest: Path, tmp_path: Path) -
 
     assert left_alone(honest, "of honest") == []
     assert len(left_alone(idle, "of idle")) == 1
+
+
+@pytest.mark.parametrize(("tile", "same"), [(8, True), (3, False)])
+def test_another_call_may_give_the_same_certificate(tile: int, same: bool, tmp_path: Path) -> None:
+    """A layout without padding has no use for its value; of one with padding the value is stored."""
+    s = Schedule(SUM, cache=False)
+    s.cache_write("B", "local")
+    s.transform_layout("B_local", lambda i: [i // tile, i % tile], pad_value=7)
+    folder = store(tmp_path / "honest", s)
+    content = tampering._content(folder)
+    step = next(step for step in content["trace"] if step["primitive"] == "transform_layout")
+    assert step["arguments"][2] == 7
+    step["arguments"][2] = 9
+    tampering._put(folder, tampering.sealed(tampering._with_inner_hashes(content)))
+    assert tampering._gives_the_same(folder) is same
 
 
 CERTIFICATES = {

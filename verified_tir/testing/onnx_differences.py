@@ -320,6 +320,14 @@ DIFFERENCES: tuple[Difference, ...] = (
         root_of_squares,
     ),
     Difference(
+        "`ReduceL1`, `ReduceSumSquare`, `ReduceSum`, `ReduceProd` of small integers before opset 18",
+        ("ReduceL1", "ReduceSumSquare", "ReduceSum", "ReduceProd"), "neither",
+        lambda o: o.ours is not None and o.ours.dtype.kind in "iu" and isinstance(o.reference, np.ndarray)
+        and o.reference.dtype != o.ours.dtype and o.reference.shape == o.ours.shape,
+        "in int64", "the least or the greatest integer if it is too large", "wrap",
+        lambda o: o.reference.astype(o.result.dtype),
+    ),
+    Difference(
         "Sums and products of integers that are too large",
         ("ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare", "CumSum"), "reference",
         lambda o: o.operand(0).dtype.kind in "iu", "wrap", "wrap, or are the least integer", "wrap",
