@@ -123,3 +123,14 @@ def test_a_loop_without_iterations_uses_nothing() -> None:
     text += "    A[tx] = t[tx]"
     assert meaning(text.format(0)) == ""
     assert "of which each has its own" in meaning(text.format(2))
+
+
+@pytest.mark.parametrize(("scope", "fine"), [("shared", True), ("local", False)])
+def test_each_access_of_private_memory_from_outside_is_refused(scope: str, *, fine: bool) -> None:
+    """Also of an access that comes after others."""
+    text = f"X = T.alloc_buffer((8,), 'int32', scope='{scope}')\nfor t in T.thread_binding(8, thread='threadIdx.x'):\n"
+    func = program(text + "    B[t] = A[t]\n    X[t] = A[t]", 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")')
+    found = prove_race_free(func, PROVER, Entry())
+    assert isinstance(found, tuple) is fine
+    if not fine:
+        assert "X of scope local from outside, of which each has its own" in why(found)

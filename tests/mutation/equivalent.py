@@ -13,6 +13,23 @@ PLACES = "only readers are told where it is"
 ASKS_MORE = "saves a question whose answer is yes"
 
 EQUIVALENT: Final[dict[str, str]] = {
+    "access:conflicts:drop-operand:5": "asks a question twice",
+    "access:conflicts:drop-statement:1": "asks a question twice",
+    "access:happens_before:drop-statement:3": "what comes after the places part decides nothing",
+    "access:happens_before:never-branch:3": "what comes after the places part decides nothing",
+    "begin:entered:drop-operand:1": "two buffers of a block are several views",
+    "context:Context.evaluated:drop-statement:1": "of this unknown nothing else is known",
+    "context:Context.inside:always-branch:1": SAVES_TIME,
+    "context:Context.inside:always-branch:2": SAVES_TIME,
+    "context:Context.inside:always-branch:3": SAVES_TIME,
+    "context:Context.inside:next-number:1": SAVES_TIME,
+    "context:Context.inside:next-number:2": SAVES_TIME,
+    "context:Context.ran:drop-filter:2": "versions of blocks that end with the statement are seen by nobody",
+    "context:Context.usable:always-branch:1": SAVES_TIME,
+    "context:Context.usable_facts:drop-filter:1": "what a sum leaves in a licensed block is an unknown",
+    "race_free:no_conflict_between_iterations:next-number:1": "both runs are arbitrary",
+    "race_free:race_questions:always-branch:2": SAVES_TIME,
+    "race_free:race_questions:shared-binder:1": "what is known of two more iterations does no harm inside of the loop",
     "rules.common:evaluated_safely:always-branch:1": ASKS_MORE,
     "rules.erase:Erase._dead_stores:shared-binder:1": "what comes later does not see a dead store",
     "rules.erase:Erase._dead_stores:drop-statement:1": "what comes later does not see a dead store",

@@ -52,8 +52,7 @@ def scalars_of(func: ir.PrimFunc) -> tuple[ir.Var, ...]:
 def _views(func: ir.PrimFunc) -> dict[ir.Var, tuple[ir.Buffer, ...]]:
     """The views of each block in a function, first the one as which it is passed or allocated."""
     found: dict[ir.Var, tuple[ir.Buffer, ...]] = {}
-    allocated = [n.buffer for n in ir.nodes_of(func.body, ir.Allocate)]
-    for b in dict.fromkeys((*func.buffers, *allocated, *ir.nodes_of(func.body, ir.Buffer))):
+    for b in dict.fromkeys((*func.buffers, *ir.nodes_of(func.body, ir.Buffer))):  # an allocation comes before its views
         found[b.data] = (*found.get(b.data, ()), b)
     if BARRIER.data in found:
         raise Unencodable(f"no buffer of a program is {BARRIER.name}")
