@@ -19,12 +19,12 @@ from typing import final
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Load, Ramp, Var
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Ramp, Var
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.poly import Poly, as_poly, render
+from verified_tir.ir.poly import as_poly
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import binary, const
-from verified_tir.ir.visit import children, walk
+from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Drop
@@ -34,6 +34,7 @@ from verified_tir.schedule.edits import Indices, redirected
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.ramps import as_ramps
+from verified_tir.schedule.tactics.regions import box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 
 
@@ -154,62 +155,18 @@ def _plain(view: Buffer) -> Buffer:
 def touched(alloc: Stmt, buffer: Buffer) -> list[tuple[Expr, Expr]] | None:
     """The least index and the extent of what is touched, axis by axis; ``None`` if that is the whole buffer.
 
-    An axis whose indices have no bounds of a simple form counts as whole.
+    An axis whose indices have no bounds a constant apart counts as whole.
     """
-    accesses: list[tuple[Indices, tuple[For, ...]]] = []
-    _collect(alloc, buffer, (), accesses)
-    if not accesses:
+    box = box_of(alloc, buffer, {})
+    if box is None:
         return None
-    found, smaller = [], False
-    for axis, extent in enumerate(buffer.shape):
-        interval = _interval([(x[axis], loops) for x, loops in accesses], extent)
-        smaller = smaller or interval is not None
-        found.append(interval or (const(0, extent.dtype), extent))
+    found: list[tuple[Expr, Expr]] = []
+    smaller = False
+    for side, extent in zip(box.sides, buffer.shape, strict=True):
+        room = (as_poly(extent) - as_poly(side.extent)).constant
+        if isinstance(side.extent, IntImm) and side.extent.value >= 1 and (room is None or room > 0):
+            found.append((Simplifier(Bounds({})).expr(side.start), side.extent))
+            smaller = True
+        else:
+            found.append((const(0, extent.dtype), extent))
     return found if smaller else None
-
-
-def _collect(stmt: Stmt, buffer: Buffer, loops: tuple[For, ...], found: list[tuple[Indices, tuple[For, ...]]]) -> None:
-    inner = (*loops, stmt) if isinstance(stmt, For) else loops
-    own = [c for c in children(stmt) if not isinstance(c, Stmt)]
-    for c in own:
-        found.extend((n.indices, loops) for n in walk(c) if isinstance(n, Load) and n.buffer is buffer)
-    if isinstance(stmt, Store) and stmt.buffer is buffer:
-        found.append((stmt.indices, loops))
-    for c in children(stmt):
-        if isinstance(c, Stmt):
-            _collect(c, buffer, inner, found)
-
-
-def _interval(indices: list[tuple[Expr, tuple[For, ...]]], extent: Expr) -> tuple[Expr, Expr] | None:
-    """What indices of one axis span, if its bounds differ from the whole axis and lie a constant apart."""
-    bounds = [_bounds(e, loops) for e, loops in indices]
-    if not bounds or any(b is None for b in bounds):
-        return None
-    low, high = bounds[0]  # type: ignore[misc]
-    for other in bounds[1:]:
-        assert other is not None
-        below, above = (other[0] - low).constant, (other[1] - high).constant
-        if below is None or above is None:
-            return None
-        low, high = low + min(below, 0), high + max(above, 0)
-    width = (high - low + 1).constant
-    whole = (as_poly(extent) - (width or 0)).constant
-    if width is None or width < 1 or (whole is not None and whole <= 0):
-        return None
-    simplifier = Simplifier(Bounds({}))
-    return simplifier.expr(render(low, extent.dtype)), const(width, extent.dtype)
-
-
-def _bounds(index: Expr, loops: tuple[For, ...]) -> tuple[Poly, Poly] | None:
-    """The least and the greatest value over the loops, if these have a simple form."""
-    if isinstance(index, Ramp):
-        base, stride = _bounds(index.base, loops), as_poly(index.stride).constant
-        if base is None or stride is None:
-            return None
-        span = stride * (index.lanes - 1)
-        return base[0] + min(span, 0), base[1] + max(span, 0)
-    if index.dtype.lanes > 1:
-        return None
-    bounds = Bounds({loop.var: (loop.min, loop.extent) for loop in loops})
-    low, high = bounds.lower(as_poly(index)), bounds.upper(as_poly(index))
-    return None if low is None or high is None else (low, high)

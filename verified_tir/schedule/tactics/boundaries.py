@@ -39,20 +39,11 @@ def changes(loop: For, condition: Expr, inner: tuple[For, ...] = ()) -> Iterator
 
 def _sign_change(loop: For, p: Poly, inner: tuple[For, ...]) -> Iterator[Expr]:
     """The i at which the least value of p (over the inner loops) becomes or ceases to be ≥ 0."""
-    for s in reversed(inner):
-        coefficient = p.coefficient(s.var)
-        if coefficient is None or any(n is s.var for a in p.atoms() if a is not s.var for n in walk(a)):
-            return
-        k = coefficient[0].constant
-        if k is None:
-            return
-        low = as_poly(s.min)
-        replaced = p.replace(s.var, low if k >= 0 else low + as_poly(s.extent) - 1)
-        if replaced is None:
-            return
-        p = replaced
-    found = p.coefficient(loop.var)
-    if found is None or any(n is loop.var for a in p.atoms() if a is not loop.var for n in walk(a)):
+    least = Bounds({s.var: (s.min, s.extent) for s in inner}).lower(p)
+    if least is None:
+        return
+    found = least.coefficient(loop.var)
+    if found is None or any(n is loop.var for a in least.atoms() if a is not loop.var for n in walk(a)):
         return
     k, rest = found[0].constant, found[1]
     if not k:

@@ -3,7 +3,7 @@
 Input: a statement and a buffer.  Output: a :class:`Box` that, as far as this module can tell, holds every element that
 the statement reads (or writes) of the buffer.  It is *never trusted*: the kernel proves that the accesses lie inside.
 
-Each index is bounded below and above by elimination of the loops inside the statement (``schedule/bounds.py``); of
+Each index is bounded below and above by elimination of the loops inside the statement (``index/bounds.py``); of
 several accesses the outermost bounds are taken.  A dimension for which this fails, because an index reads memory or two
 bounds cannot be compared, is taken whole.  Where a bound may lie outside the buffer (a halo), the box is cut by a
 condition.
