@@ -36,6 +36,8 @@ class Piece:
     write: bool
     why: str = ""
     """Why fewer elements may be accessed than this says."""
+    direct: bool = False
+    """Whether the buffer itself is accessed, and not another view or by a call."""
 
 
 @final
@@ -174,4 +176,4 @@ def _piece(
         known = here.says(index)
         found.append(index if known else None)
         here = here if known else here.unsure("an index depends on more than loops")
-    return Piece(tuple(found), tuple(loops), here.conditions, write, here.why)
+    return Piece(tuple(found), tuple(loops), here.conditions, write, here.why, True)

@@ -18,15 +18,16 @@ from typing import final
 
 from verified_tir.index.bounds import Bounds
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Load, Not, Ramp, Var
+from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Not, Ramp, Var
 from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.poly import Poly, as_poly, render
-from verified_tir.ir.stmt import For, LetStmt, Stmt, Store
+from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.sugar import all_of, binary, const
-from verified_tir.ir.visit import children, substitute
+from verified_tir.ir.visit import children
 from verified_tir.kernel.rules.layout import LayoutMap
+from verified_tir.schedule.footprint_accesses import pieces
 
 Ranges = Mapping[Var, tuple[Expr, Expr]]
 """Loop variables with their start and extent."""
@@ -86,40 +87,19 @@ def box_of(
     :param around: the ranges of the loops around the statement.
     :param only: places within the statement, if what happens elsewhere in it does not count.
     """
-    found = list(_accesses(stmt, buffer, {}, {}, reads, writes)) if not only else []
-    for place in only:
-        ranges = {s.var: (s.min, s.extent) for k in range(len(place)) if isinstance(s := at(stmt, place[:k]), For)}
-        found += _accesses(at(stmt, place), buffer, ranges, {}, reads, writes)
+    found: list[Access] = []
+    for place in only or [()]:
+        outer_loops = [s for k in range(len(place)) if isinstance(s := at(stmt, place[:k]), For)]
+        for p in pieces(at(stmt, place), buffer):
+            if p.direct and (writes if p.write else reads):
+                found.append((p.indices, {s.var: (s.min, s.extent) for s in (*outer_loops, *p.loops)}))
     if not found:
         return None
     outer = Bounds(around)
     return Box(buffer, tuple(_side(found, k, buffer.shape[k], outer, around) for k in range(len(buffer.shape))))
 
 
-Access = tuple[tuple[Expr, ...], dict[Var, tuple[Expr, Expr]]]
-
-
-def _accesses(
-    node: Node, buffer: Buffer, ranges: dict[Var, tuple[Expr, Expr]], lets: dict[Var, Expr], reads: bool, writes: bool
-) -> Iterator[Access]:
-    match node:
-        case For(var=v, min=low, extent=extent, body=body):
-            for bound in (low, extent):
-                yield from _accesses(bound, buffer, ranges, lets, reads, writes)
-            inner = {**ranges, v: (substitute(low, lets), substitute(extent, lets))}
-            yield from _accesses(body, buffer, inner, lets, reads, writes)
-            return
-        case LetStmt(var=v, value=value, body=body):
-            yield from _accesses(value, buffer, ranges, lets, reads, writes)
-            known = {**lets, v: substitute(value, lets)} if is_index(value) else lets
-            yield from _accesses(body, buffer, ranges, known, reads, writes)
-            return
-        case Load(buffer=b, indices=indices) | Store(buffer=b, indices=indices) if b is buffer:
-            if writes if isinstance(node, Store) else reads:
-                yield tuple(substitute(i, lets) for i in indices), ranges
-    for child in children(node):
-        if not isinstance(child, Var):
-            yield from _accesses(child, buffer, ranges, lets, reads, writes)
+Access = tuple[tuple[Expr | None, ...], dict[Var, tuple[Expr, Expr]]]
 
 
 def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Ranges) -> Side:
@@ -128,7 +108,8 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
     lows: list[Poly] = []
     highs: list[Poly] = []
     for indices, ranges in found:
-        ends = _extremes(indices[dim], Bounds(ranges))
+        index = indices[dim]
+        ends = None if index is None else _extremes(index, Bounds(ranges))
         if ends is None:
             return whole
         lows.append(ends[0])
