@@ -22,6 +22,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import free_vars, rewrite, walk
+from verified_tir.logic.model import Model
 from verified_tir.logic.names import has_bits
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
 
@@ -116,7 +117,7 @@ def holds(
 ) -> Proved | Refuted | Unknown:
     """Whether ``goal`` is true, and divides by nothing that is zero, at every point of the box where ``given`` is.
 
-    A refutation's model is keyed by :func:`spelling`.  Small constant boxes are decided by evaluation, with no model.
+    A refutation's model is keyed by :func:`spelling`.  Small constant boxes are decided by evaluation.
     A ``simplifier`` may propose what quotients by symbols are (:func:`without_divisions`).
     """
     given = tuple(given)
@@ -133,13 +134,17 @@ def holds(
     return verdict
 
 
-def _enumerated(box: Box, goal: Expr, given: Sequence[Expr]) -> Proved | Unknown:
+def _enumerated(box: Box, goal: Expr, given: Sequence[Expr]) -> Proved | Refuted | Unknown:
     """``goal`` at every point of a constant box."""
     try:
         good, known = evaluate([goal, all_of(given)], box.grid())
     except (UnsafeIndex, NotEvaluable) as problem:
         return Unknown(str(problem))
-    return Proved(0.0, "enumeration") if bool(np.all(good | ~known)) else Unknown("false at some point")
+    wrong = np.broadcast_to(known & ~good, box.shape or ())
+    if not wrong.any():
+        return Proved(0.0, "enumeration")
+    point = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    return Refuted(Model({spelling(v): int(x) for v, x in zip(box.vars, point, strict=True)}, {}), 0.0, "enumeration")
 
 
 def without_divisions(goal: Expr, simplifier: Simplifier) -> tuple[list[Expr], Expr]:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from verified_tir.index.box import Box, holds, model_values, proves
+from verified_tir.index.box import Box, holds, model_values
 from verified_tir.index.conditions import negate
-from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.index.simplify import simplify
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, FloatImm, IntImm, Load, Undef, Var
@@ -147,14 +146,7 @@ def _text(e: Expr) -> str:
 
 def _counterexample(box: Box, given: tuple[Expr, ...], claim: Expr) -> dict[Var, int] | None:
     """Where in the box the claim is false although the givens are true; empty if it could not be decided."""
-    if box.small is not None and not box.symbols(claim, *given):
-        try:
-            good, known = evaluate([claim, all_of(given)], box.grid())
-        except (UnsafeIndex, NotEvaluable):
-            return {}
-        wrong = np.argwhere(np.broadcast_to(~np.asarray(good, bool) & np.asarray(known, bool), box.small))
-        return dict(zip(box.vars, map(int, wrong[0]), strict=True)) if len(wrong) else None
-    verdict = proves([*box.conditions(), *box.at_least_zero(), *given], claim)
+    verdict = holds(box, claim, (*box.at_least_zero(), *given))
     if isinstance(verdict, Refuted):
         return model_values(verdict, [*box.vars, *box.symbols(claim, *given)])
     return None if isinstance(verdict, Proved) else {}
