@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 32))
-(assert (<= 0 x0))
-(assert (< x0 32))
-(assert (let ((l0 (div x0 8))) (let ((l1 (mod x0 8))) (not (and (<= 0 l0) (< l0 4) (<= 0 l1) (< l1 8))))))
-(check-sat)

@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 1 x0))
-(assert (< x0 32))
-(assert (<= 1 x0))
-(assert (< x0 32))
-(assert (< x0 0))
-(check-sat)

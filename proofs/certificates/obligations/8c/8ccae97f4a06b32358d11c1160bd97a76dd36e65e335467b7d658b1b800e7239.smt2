@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 32))
-(assert (<= 0 x0))
-(assert (< x0 32))
-(assert (not (or (< x0 1) (<= 1 x0))))
-(check-sat)

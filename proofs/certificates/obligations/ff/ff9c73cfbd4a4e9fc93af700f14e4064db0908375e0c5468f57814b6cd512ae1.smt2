@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 250))
-(assert (<= 0 x0))
-(assert (< x0 250))
-(assert (not (= (+ (* 8 (div x0 8)) (mod x0 8)) x0)))
-(check-sat)
