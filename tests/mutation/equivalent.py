@@ -48,6 +48,8 @@ EQUIVALENT: Final[dict[str, str]] = {
     "rules.rewrite:_parts:drop-filter:1": ASKS_MORE,
     "rules.same:bare:always-branch:1": SAVES_TIME,
     "rules.skeleton:filled:always-branch:3": SAVES_TIME,
+    "theorem:licensed:always-branch:4": SAVES_TIME,
+    "theorem:licensed:drop-union:1": SAVES_TIME,
     "rules.reorder:_Work._in_order:drop-operand:1": ASKS_MORE,
     "rules.reorder:_Work._in_order:drop-operand:2": ASKS_MORE,
     "rules.reorder:_Work._in_order:drop-operand:3": ASKS_MORE,

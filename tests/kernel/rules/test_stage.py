@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.kernel.faults import instances_share_loads, stores_change_nothing
-from tests.kernel.programs import accepted, buffer, gives, load, program, refused, store, variable
+from tests.kernel.programs import accepted, body_of, buffer, gives, load, program, refused, store, variable
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import FALSE, Call, Expr, Not, StringImm, Undef, Var
@@ -524,3 +524,13 @@ def test_a_condition_on_memory_ends_with_a_store(monkeypatch: pytest.MonkeyPatch
     refused(both, only_out(), UNWRITTEN.format("c"))
     stores_change_nothing(monkeypatch)
     accepted(both, only_out())
+
+
+def test_padding_is_a_condition_of_any_form() -> None:
+    f = program("for i in range(5):\n    B[i] = A[i]", 'A: T.Buffer((5,), "int32"), B: T.Buffer((5,), "int32")')
+    y, z, v = Var.fresh("y"), Var.fresh("z"), Var.fresh("v")
+    padding = binary("ge", y * 2 + z, const(5))
+    layout = LayoutMap((v,), (v // 2, v % 2), (y, z), (y * 2 + z,), (const(3), const(2)), padding)
+    assert "if not y * 2 + z >= 5:\n" in body_of(accepted(f, Stage((), buffer(f, "A"), layout, "c")))
+    whole = replace(layout, padding=FALSE)
+    refused(f, Stage((), buffer(f, "A"), whole, "c"), "in bounds (Refuted)")
