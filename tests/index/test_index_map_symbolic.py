@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.nightly import few
-from verified_tir.index.map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
+from verified_tir.index.map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible, preimage
 from verified_tir.index.text import index_text, tuple_text
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
@@ -45,6 +45,7 @@ CASES = [
         lambda i, j: [i // 4, j // 8, i % 4, j % 8], (n, m), "[(n + 3) // 4, (m + 7) // 8, 4, 8]",
         "lambda io, jo, ii, ji: [4 * io + ii, 8 * jo + ji]", "4 * io + ii >= n or 8 * jo + ji >= m",
     ),
+    (lambda i, j: [(i + j) % n, i], (n, n), "[n, n]", "lambda axis0, i: [i, (axis0 - i) % n]", "False"),
     (lambda i, j: [i, (i + j) % 4], (n, 4), "[n, 4]", "lambda i, axis1: [i, (axis1 - i) % 4]", "False"),
     (
         lambda i: [i // 32, i // 4 % 8, i % 4], (n,), "[(n + 31) // 32, 8, 4]",
@@ -187,3 +188,17 @@ def test_random_symbolic_maps(capsys):
         print(f"\n{total} random symbolic maps: {dict(counts)}")
     assert counts["NotInjective"] == 0  # every move is injective
     assert counts["answered"] >= total * 13 // 15
+
+
+def test_preimages():
+    i, j, x = Var.fresh("i"), Var.fresh("j"), Var.fresh("x")
+    loops = [(i, const(2), n), (j, const(0), const(4))]
+    found = preimage(loops, [(4 * i + j + 1, x)])
+    assert tuple_text(list(found.values())) == "[(x + 3) // 4 - 3 + 2, (x + 3) % 4]"
+    with pytest.raises(NotInjective):
+        preimage(loops, [(3 * i + j + 1, x)])
+
+
+def test_a_divisor_that_may_be_zero_is_refused():
+    with pytest.raises(NotInvertible):
+        IndexMap.from_func(lambda i: [i // m, i % m], 1).inverse([n])

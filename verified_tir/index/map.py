@@ -36,13 +36,14 @@ from verified_tir.index.simplify import simplify
 from verified_tir.index.text import index_text
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.poly import counted_in
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.logic.verdict import Proved
 
 __all__ = [
     "AXIS_SEPARATOR", "AxisSeparator", "IndexMap", "IndexMapError", "NegativeIndex", "NotInjective", "NotInvertible",
-    "UnknownBounds",
+    "UnknownBounds", "preimage",
 ]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -247,6 +248,24 @@ class IndexMap:
             items.insert(position, repr(AXIS_SEPARATOR))
         names = ", ".join(v.name for v in self.inputs)
         return f"lambda {names}: [{', '.join(items)}]" if names else f"lambda: [{', '.join(items)}]"
+
+
+def preimage(loops: Sequence[tuple[Var, Expr, Expr]], equations: Sequence[tuple[Expr, Expr]]) -> dict[Var, Expr]:
+    """The variables, each given with its least value and its extent, for which expressions over them have given values.
+
+    :raises IndexMapError: if they are not found, or not determined.
+    """
+    zero = {v: Var.fresh(v.name, v.dtype) for v, _, _ in loops}
+    shift: dict[Var, Expr] = {v: zero[v] if _is_zero(low) else zero[v] + low for v, low, _ in loops}
+    outputs = tuple(substitute(e, shift) for e, _ in equations)
+    box = IndexMap(tuple(zero.values()), outputs).on([extent for _, _, extent in loops])
+    at = {v: counted_in(x, v.dtype) for v, (_, x) in zip(box.hit_vars, equations, strict=True)}
+    values = [substitute(g, at) for g in box.inverse]
+    return {v: e if _is_zero(low) else e + low for (v, low, _), e in zip(loops, values, strict=True)}
+
+
+def _is_zero(e: Expr) -> bool:
+    return isinstance(e, IntImm) and e.value == 0
 
 
 def _places(index_map: IndexMap, shape: tuple[int, ...], physical: tuple[int, ...]) -> npt.NDArray[np.int64]:

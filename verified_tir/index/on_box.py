@@ -8,6 +8,7 @@ is so in one of them.  Everything is computed on demand and remembered; :func:`o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import final
 
@@ -17,12 +18,11 @@ from verified_tir.index import isl
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.box import Box, guarded, holds, is_safe, model_values, proves, symbolic_divisors
 from verified_tir.index.errors import IndexMapError, NegativeIndex, NotInjective, NotInvertible, UnknownBounds
-from verified_tir.index.evaluate import evaluate
+from verified_tir.index.evaluate import UnsafeIndex, evaluate
 from verified_tir.index.inverse import Collision, invert
 from verified_tir.index.padding import Section, exact_padding, hit_mask, padding, union
 from verified_tir.index.simplify import Simplifier, simplify
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Var
-from verified_tir.ir.node import IRError
 from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars
@@ -170,9 +170,6 @@ class MapOnBox:
             return self._symbolic_extent(part, place, output, box)
         if 0 in box.shape:
             return const(0, output.dtype)
-        low, high = part.inner.bounds.interval(part.inner.poly(output))
-        if low is not None and high is not None and low >= 0 and _reaches(box.shape, box.vars, output, high):
-            return const(high + 1, output.dtype)
         if box.small is not None:
             (values,) = evaluate([output], box.grid())
             values = np.broadcast_to(values, box.small)
@@ -184,6 +181,7 @@ class MapOnBox:
         try:
             return const(isl.greatest(box, output) + 1, output.dtype)
         except isl.Inexpressible as problem:
+            high = part.inner.bounds.interval(part.inner.poly(output))[1]
             if high is None:
                 raise UnknownBounds(f"output {place} has no known upper bound: {problem}") from problem
             return const(high + 1, output.dtype)
@@ -206,10 +204,11 @@ class MapOnBox:
             return
         if isinstance(verdict, Unknown):
             raise UnknownBounds(f"output {place} could not be shown to be nonnegative ({verdict.reason})")
-        found = self._negative(place, output, model_values(verdict, [*box.vars, *box.symbols(output)]))
-        if found.value >= 0:
-            raise UnknownBounds(f"output {place} could not be shown to be nonnegative")
-        raise found
+        with suppress(UnsafeIndex):
+            found = self._negative(place, output, model_values(verdict, [*box.vars, *box.symbols(output)]))
+            if found.value < 0:
+                raise found
+        raise UnknownBounds(f"output {place} could not be shown to be nonnegative")
 
     def _negative(self, place: int, output: Expr, values: dict[Var, int]) -> NegativeIndex:
         symbols = {s: values.get(s, 1) for s in self.box.symbols(output)}
@@ -270,18 +269,6 @@ def _groups(inputs: Sequence[Var], outputs: Sequence[Expr]) -> list[tuple[tuple[
         groups.append(merged)
     groups.sort(key=lambda g: (min(g[1], default=len(outputs)), min(g[0], default=0)))
     return [(tuple(sorted(a)), tuple(sorted(p))) for a, p in groups]
-
-
-def _reaches(shape: tuple[int, ...], variables: Sequence[Var], output: Expr, value: int) -> bool:
-    """Whether ``output`` takes the value at the first, last or one corner of the box."""
-    corners = [tuple(0 for _ in shape), tuple(n - 1 for n in shape)]
-    try:
-        for corner in corners:
-            if int(evaluate([output], dict(zip(variables, corner, strict=True)))[0]) == value:
-                return True
-    except IRError:
-        return False
-    return False
 
 
 def _is_zero(extent: Expr) -> bool:

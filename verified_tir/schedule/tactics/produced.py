@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.index.bounds import Bounds
-from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.map import IndexMapError, preimage
 from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import For, Store
-from verified_tir.ir.sugar import binary
+from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.regions import Side, box_of
@@ -174,19 +174,13 @@ def _inverse(
     at: Sequence[Expr],
 ) -> dict[Var, Expr] | None:
     """The loops, as functions of the outputs of a map over them and other variables, where it has the values ``at``."""
-    zero = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in moving}
-    shift = {s.var: zero[s.var] + s.min for s in moving}
-    inputs = (*zero.values(), *others)
+    loops = [(s.var, s.min, s.extent) for s in moving]
+    loops += [(v, const(0, v.dtype), n) for v, n in zip(others, extents, strict=True)]
     try:
-        shifted = tuple(substitute(e, shift) for e in outputs)
-        box = IndexMap(inputs, shifted).on([*(s.extent for s in moving), *extents])
-        if box.inverse is None:
-            return None
+        found = preimage(loops, list(zip(outputs, at, strict=True)))
     except IndexMapError:
         return _recomposed(moving, outputs, at)
-    hit = {v: counted_in(e, v.dtype) for v, e in zip(box.hit_vars, at, strict=True)}
-    values = [substitute(e, hit) for e in box.inverse[: len(moving)]]
-    return {s.var: e if _zero(s.min) else e + s.min for s, e in zip(moving, values, strict=True)}
+    return {s.var: found[s.var] for s in moving}
 
 
 def _recomposed(moving: Sequence[For], outputs: Sequence[Expr], at: Sequence[Expr]) -> dict[Var, Expr] | None:

@@ -16,7 +16,7 @@ from typing import final
 
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.conditions import conjuncts
-from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.map import IndexMapError, preimage
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
@@ -259,25 +259,20 @@ def _by_inverse(producer: Producer, box: Box) -> Made | None:
     if len(producer.stored) != 1:
         return None
     indices = producer.stored[0]
-    zero = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in producer.loops}
-    shift = {s.var: zero[s.var] + s.min for s in producer.loops}
-    dims = [d for d, e in enumerate(indices) if set(free_vars(e)) & set(zero)]
+    variables = {s.var for s in producer.loops}
+    dims = [d for d, e in enumerate(indices) if set(free_vars(e)) & variables]
     moving = [s for s in producer.loops if any(s.var in free_vars(indices[d]) for d in dims)]
+    loops: list[NewLoop] = []
+    equations: list[tuple[Expr, Expr]] = []
+    for d in dims:
+        new = Var.fresh(f"ax{d}", indices[d].dtype)
+        loops.append(NewLoop(new, const(0, new.dtype), counted_in(box.sides[d].extent, new.dtype)))
+        equations.append((indices[d], new + counted_in(box.sides[d].start, new.dtype)))
     try:
-        outputs = tuple(substitute(indices[d], shift) for d in dims)
-        mapped = IndexMap(tuple(zero[s.var] for s in moving), outputs).on([s.extent for s in moving])
-        if mapped.inverse is None:
-            return None
+        found = preimage([(s.var, s.min, s.extent) for s in moving], equations)
     except IndexMapError:
         return None
-    loops: list[NewLoop] = []
-    at: dict[Var, Expr] = {}
-    for d, y in zip(dims, mapped.hit_vars, strict=True):
-        new = Var.fresh(f"ax{d}", y.dtype)
-        loops.append(NewLoop(new, const(0, new.dtype), counted_in(box.sides[d].extent, new.dtype)))
-        at[y] = new + counted_in(box.sides[d].start, new.dtype)
-    values: dict[Var, Expr] = {s.var: s.min for s in producer.loops}
     simpler = Simplifier(Bounds({n.var: (n.min, n.extent) for n in loops}))
-    for s, e in zip(moving, mapped.inverse, strict=True):
-        values[s.var] = simpler.expr(counted_in(substitute(e, at), s.var.dtype) + s.min)
+    values = {s.var: s.min for s in producer.loops}
+    values |= {v: simpler.expr(counted_in(e, v.dtype)) for v, e in found.items()}
     return tuple(loops), values

@@ -17,7 +17,7 @@ from typing import final
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.conditions import conjuncts
 from verified_tir.index.fold import size
-from verified_tir.index.map import IndexMap, IndexMapError
+from verified_tir.index.map import preimage
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Call, Cast, Expr, IntImm, LetExpr, Load, Not, Ramp, Shuffle, Undef, Var
@@ -272,20 +272,15 @@ def _isolated(e: Expr, x: Expr, unknown: set[Var]) -> Expr | None:
 
 
 def _inverted(loops: Sequence[Loop], pending: Sequence[tuple[Expr, Expr]]) -> dict[Var, Expr] | None:
-    """The inverse of the index map of several loops at once (see ``index_inverse``)."""
+    """The inverse of the index map of several loops at once (see ``index/inverse.py``)."""
     wanted = {v for v, _, _ in loops}
-    zero = {v: Var.fresh(v.name, v.dtype) for v, _, _ in loops}
-    shift = {v: zero[v] + low for v, low, _ in loops}
-    equations = [(substitute(e, shift), x) for e, x in pending if wanted & set(free_vars(e))]
+    equations = [(e, x) for e, x in pending if wanted & set(free_vars(e))]
     if not all(is_index(e) for e, _ in equations):
         return None
     try:
-        box = IndexMap(tuple(zero.values()), tuple(e for e, _ in equations)).on([extent for _, _, extent in loops])
-        inverse = box.inverse
-    except (IndexMapError, IRError):
+        return preimage(loops, equations)
+    except IRError:
         return None
-    at = dict(zip(box.hit_vars, (x for _, x in equations), strict=True))
-    return {v: substitute(g, at) + low for (v, low, _), g in zip(loops, inverse, strict=True)}
 
 
 def lane_of(e: Expr, lane: Expr) -> Expr:
