@@ -259,8 +259,7 @@ def _exact(sets: Sets, relation: Any, pieces: Sequence[Piece], source: Buffer, *
     """
     found: list[IndexMap] = []
     with contextlib.suppress(NoCopy, isl.Inexpressible):
-        settled = [_settled(p, sets.fixed(p)) for p in pieces]
-        written = _map(settled, source, backward=backward)
+        written = _map(pieces, source, backward=backward)
         if sets.graph_of(written, backward=backward).is_equal(relation):
             found.append(written)
     try:
@@ -270,14 +269,6 @@ def _exact(sets: Sets, relation: Any, pieces: Sequence[Piece], source: Buffer, *
             raise NoCopy(f"no index map was found for the copy of {source.name}: {problem}") from None
     first, last = found[0], found[-1]
     return last if len(str(last)) < 0.75 * len(str(first)) else first
-
-
-def _settled(p: Piece, fixed: Mapping[Var, int]) -> Piece:
-    """A piece without the loops whose iteration is known."""
-    known: dict[Any, Any] = {v: const(n, v.dtype) for v, n in fixed.items()}
-    at, value = tuple(substitute(e, known) for e in p.at), substitute(p.value, known)
-    loops = {v: r for v, r in p.loops.items() if v not in fixed}
-    return Piece(loops, tuple(substitute(c, known) for c in p.conditions), at, value)
 
 
 def _map(pieces: Sequence[Piece], source: Buffer, *, backward: bool = False) -> IndexMap:

@@ -63,11 +63,6 @@ class Sets:
         """Where a piece stores."""
         return self._iterations(p, p.at).range()
 
-    def fixed(self, p: Piece) -> dict[Var, int]:
-        """Loops of which the conditions leave one iteration, which is given."""
-        values = {v: self._iterations(p, [v]).range() for v in p.loops}
-        return {v: point(s, 1)[0] for v, s in values.items() if s.is_singleton()}
-
     def graph_of(self, index_map: IndexMap, *, backward: bool) -> Any:
         """The relation that a map describes; ``backward`` says that it leads from the target to the source."""
         graph = self._graph(index_map, self.target if backward else self.source)
@@ -103,16 +98,11 @@ class Sets:
             raise NoCopy(f"{told}: that is not a bijection")
 
 
-def point(points: Any, rank: int) -> tuple[int, ...]:
-    """One of the points."""
-    import islpy as isl
-
-    return coordinates(points.sample_point(), isl.dim_type.set, rank)
-
-
 def point_text(buffer: Buffer, points: Any) -> str:
     """One of the elements, as text."""
-    return f"{buffer.name}{list(point(points, len(buffer.shape)))}"
+    import islpy as isl
+
+    return f"{buffer.name}{list(coordinates(points.sample_point(), isl.dim_type.set, len(buffer.shape)))}"
 
 
 def _identity(buffer: Buffer) -> IndexMap:

@@ -11,7 +11,7 @@ condition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import final
@@ -25,7 +25,7 @@ from verified_tir.ir.paths import Path, at
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.stmt import For, Stmt
 from verified_tir.ir.sugar import all_of, binary, const
-from verified_tir.ir.visit import children
+from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.schedule.footprint_accesses import pieces
 
@@ -179,12 +179,4 @@ def ends_of(index: Expr) -> tuple[Expr, ...]:
 def _unknown(exprs: tuple[Expr, ...], found: list[Access], around: Ranges) -> bool:
     """Whether a loop inside the statement is left in a bound."""
     inner = {v for _, ranges in found for v in ranges} - set(around)
-    return any(v in inner for e in exprs for v in _variables(e))
-
-
-def _variables(e: Expr) -> Iterator[Var]:
-    if isinstance(e, Var):
-        yield e
-    for c in children(e):
-        if isinstance(c, Expr):
-            yield from _variables(c)
+    return any(v in inner for e in exprs for v in free_vars(e))
