@@ -411,6 +411,8 @@ def test_a_parameter_that_is_only_read_is_not_written() -> None:
     a, b = buffer(f, "A"), buffer(f, "B")
     refused(f, Insert((), store(a, load(a, 0), 0)), "A would be written, which was only read")
     accepted(f, Insert((), store(b, load(b, 0), 0)))
+    turned = program("A[0] = B[0]")
+    refused(turned, Insert((), store(buffer(turned, "B"), load(buffer(turned, "B"), 0), 0)), "B would be written")
     alone = program("x = A[0]\nT.evaluate(x)", 'A: T.Buffer((4,), "int32")')
     accepted(alone, Insert((), store(buffer(alone, "A"), load(buffer(alone, "A"), 0), 0)))
 

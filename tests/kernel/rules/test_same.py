@@ -117,6 +117,12 @@ def test_blocks_keep_who_they_are() -> None:
 
 def test_a_licence_goes_with_the_block() -> None:
     f = program(f"{TWO}t[0] = T.float32(1)\nu[0] = T.float32(2)")
+    blocks = {n: buffer(f, n).data for n in "tu"}
+    new = {n: Var.fresh(n, PointerType(buffer(f, n).dtype, "shared")) for n in "tu"}
+    both = Same((), substitute(f.body, {blocks[n]: new[n] for n in "tu"}))
+    for licensed in ("t", "u", "tu"):
+        made = steps(licensed_for(f, *licensed), both)
+        assert [n for n in "tu" if new[n] in made.licensed] == [*licensed]
     made = steps(licensed_for(f, "t"), rescoped((0,), "shared"), rescoped((), "shared"))
     assert buffer(made.after, "t").data in made.licensed and buffer(made.after, "u").data not in made.licensed
 
