@@ -190,6 +190,23 @@ def test_random_symbolic_maps(capsys):
     assert counts["answered"] >= total * 13 // 15
 
 
+@pytest.mark.parametrize(
+    ("func", "shape"),
+    [
+        (lambda i, j: [i * ((m + 1) // 2) + (m - 1 - j) // 2 + (m - 1 - j) % 2, (m - 1 - j) % 2], (n, m)),
+        (lambda i, j: [2 * ((i + 3) % m) + j, j + (i + 3) % m], (m, n)),
+        (lambda i, j: [(i * (2 * m + 3) + 2 * j + 3) // 2, (i * (2 * m + 3) + 2 * j + 3) % 2], (n, m)),
+    ],
+)
+def test_several_equations_and_division_by_a_symbol(func, shape):
+    agrees(IndexMap.from_func(func, 2), shape)
+
+
+def test_several_equations_that_say_too_little():
+    with pytest.raises((NotInjective, NotInvertible)):
+        IndexMap.from_func(lambda i, j: [2 * ((i + 3) % m) + 2 * j, j + (i + 3) % m], 2).inverse((m, n))
+
+
 def test_preimages():
     i, j, x = Var.fresh("i"), Var.fresh("j"), Var.fresh("x")
     loops = [(i, const(2), n), (j, const(0), const(4))]

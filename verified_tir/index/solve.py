@@ -7,7 +7,8 @@ For what isl has no words for, division by symbols and ``^``, and because the an
 * *window*: in ``(K + U) % c = y`` with ``K`` known, ``U`` in a window of width ``c``, ``U = (y - K - lo) % c + lo``;
 * *congruence*: ``k·x % c = y`` with ``k`` prime to ``c`` and ``x`` in a window of width ``c`` gives ``x``;
 * *digits*: ``x // 4`` and ``x % 4`` known give ``x``;
-* *exclusive or*: ``a ^ b`` and ``a`` known give ``b``.
+* *exclusive or*: ``a ^ b`` and ``a`` known give ``b``;
+* *elimination*: equations that share unknowns are subtracted from each other.
 
 It is a proposal: the caller checks it.
 """
@@ -21,7 +22,7 @@ from typing import final
 from verified_tir.index.box import Box
 from verified_tir.index.division import Digit, digit_of, digit_poly
 from verified_tir.index.simplify import Simplifier
-from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.poly import Poly, as_poly, render
 from verified_tir.ir.visit import free_vars, substitute
 
@@ -57,6 +58,7 @@ class _Search:
         self.atoms: dict[Expr, Poly] = {}
         self.equations: list[tuple[Poly, Poly]] = []
         self.digits: dict[Expr, list[tuple[Digit, Poly]]] = {}
+        self.eliminated = 0
         self._inside: dict[Expr, frozenset[Var]] = {}
         for x in box.vars:
             least, most = inner.bounds.atom_interval(x)
@@ -69,7 +71,7 @@ class _Search:
             waiting, self.equations = sorted(self.equations, key=self.count), []
             stuck = [e for e in waiting if not self.step(*e)]
             self.equations += stuck
-            if len(stuck) == len(waiting):
+            if len(stuck) == len(waiting) and not (self.eliminated < 2 and self.eliminate()):
                 return
 
     def count(self, equation: tuple[Poly, Poly]) -> int:
@@ -146,6 +148,22 @@ class _Search:
                 quotient, remainder = self.outer.divmod(right - window, g, self.dtype)
                 self.equations += [(high, quotient), (low, remainder + window)]
                 return True
+        return self.undivide(left, right)
+
+    def undivide(self, left: Poly, right: Poly) -> bool:
+        """Where ``x % c`` is known, ``c·(x // c)`` is ``x - x % c``."""
+        for atom in left.atoms():
+            match atom:
+                case Binary(op="floordiv", a=x, b=IntImm(value=c)) if (x % c) in self.atoms:
+                    split = left.coefficient(atom)
+                    if split is not None and (weight := split[0].constant) is not None:
+                        self.equations.append(
+                            (
+                                split[1].scale(c) + as_poly(x).scale(weight),
+                                right.scale(c) + self.atoms[x % c].scale(weight),
+                            )
+                        )
+                        return True
         return False
 
     def strides(self, left: Poly) -> list[Poly]:
@@ -248,6 +266,36 @@ class _Search:
                 return d.lower, value * ratio + part
         return None
 
+    # ------------------------------------------------------------------ several equations
+
+    def eliminate(self) -> bool:
+        """Subtract equations with integer coefficients from each other until each leading unknown stands once."""
+        self.eliminated += 1
+        rows = [self.reduce(*e) for e in self.equations]
+        rows = [r for r in rows if not r[0].is_zero and all(len(m) == 1 for m in r[0].terms)]
+        changed = False
+        for p in range(len(rows)):
+            atoms = [(abs(k), n, m) for n, (m, k) in enumerate(rows[p][0].terms.items())]
+            if not atoms:
+                continue
+            _, _, pivot = min(atoms, key=lambda t: t[:2])
+            for r in range(len(rows)):
+                factor = rows[r][0].terms.get(pivot, 0)
+                if r != p and factor:
+                    rows[r] = _combine(rows[r], rows[p], factor, rows[p][0].terms[pivot])
+                    changed = True
+        self.equations += [(left, self.outer.normal(right)) for left, right in rows if not left.is_zero]
+        return changed
+
 
 def _same(a: Poly | None, b: Poly | None) -> bool:
     return a is b or (a is not None and b is not None and a.same(b))
+
+
+def _combine(row: tuple[Poly, Poly], pivot: tuple[Poly, Poly], a: int, b: int) -> tuple[Poly, Poly]:
+    """A multiple of ``row`` less one of ``pivot``, so that an atom with factors ``a`` and ``b`` drops out."""
+    if b < 0:
+        a, b = -a, -b
+    common = gcd(a, b)
+    a, b = a // common, b // common
+    return row[0].scale(b) - pivot[0].scale(a), row[1].scale(b) - pivot[1].scale(a)
