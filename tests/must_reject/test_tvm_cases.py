@@ -14,6 +14,7 @@ from tests.kernel.programs import PROVER, buffer, load, program, store, variable
 from tests.must_reject.support import accepted, refused
 from verified_tir import Refuted as Refused
 from verified_tir import Schedule
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr, Select
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
@@ -26,7 +27,6 @@ from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.index_map import IndexMap
 
 TWO_STAGES = """
 @T.prim_func

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from verified_tir import IndexMap
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.expr import Expr, IfThenElse, Select, Var
 from verified_tir.ir.sugar import binary
-from verified_tir.lower.index_map_text import parse_index_map
 from verified_tir.testing.roundtrip import assert_index_map_round_trip
 
 

@@ -6,7 +6,7 @@ Finding: kernel | crash | IRError in ir/expr.py:typed
 import pytest
 
 from verified_tir import IndexMap, Schedule, parse_func
-from verified_tir.schedule.index_errors import IndexMapError
+from verified_tir.index.errors import IndexMapError
 from verified_tir.testing import refusals_are_right
 
 PROGRAM = """

@@ -3,10 +3,10 @@
 import pytest
 
 from verified_tir import Schedule, ScheduleError
+from verified_tir.index.box import proves
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Var
 from verified_tir.logic.verdict import Unknown
-from verified_tir.schedule.index_box import proves
 
 RAGGED = """
 @T.prim_func

@@ -15,8 +15,8 @@ from verified_tir.derivation.codec import read_program
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.layouts import Layout, Padded, is_identity, normal
 from verified_tir.graph.sizes import Dim, symbols_of
+from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.func import PrimFunc
-from verified_tir.lower.index_map_text import parse_index_map
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:e[-+]?[0-9]{1,4})?", re.ASCII)
 _VALUE: Final = re.compile(r"T\.\w+\((.*)\)")

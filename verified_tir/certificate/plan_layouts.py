@@ -32,13 +32,13 @@ from verified_tir.graph.layouts import (
     value_of,
 )
 from verified_tir.graph.sizes import Dim, numbers
+from verified_tir.index.evaluate import evaluate, open_grid
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, IfThenElse, IntImm, Load, Not, Select, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
 from verified_tir.ir.visit import walk
-from verified_tir.schedule.index_eval import evaluate, open_grid
-from verified_tir.schedule.index_map import IndexMap
 
 _RECORDS: Final = {"IndexMap": IndexMap, "Padded": Padded}
 _LENGTH: Final = 20_000

@@ -1,5 +1,0 @@
-"""Moved to ``verified_tir.index.box``."""
-
-from verified_tir.index.box import proves
-
-__all__ = ["proves"]
