@@ -558,3 +558,13 @@ def test_nothing_but_the_reduction_is_put_into_another_order() -> None:
     refused(floats, again, "rounding")
     allowed = steps(licensed_for(floats, "G"), again)
     assert [b.name for b in allowed.reassociated] == ["G"]
+
+
+def test_iterations_keep_their_order_when_a_loop_is_split() -> None:
+    """Each iteration reads what the one before it wrote."""
+    f = program("for i in range(8):\n    A[0] = A[0] + i")
+    i, split = variable(f, "i"), loop(p, 2, loop(q, 4, hole(0)))
+    leaves = (((0,), 1),)
+    accepted(f, whole(split, link(0, 0, (p * 4 + q,), (i // 4, i % 4)), leaves=leaves))
+    turned = link(0, 0, (p * 4 + (3 - q),), (i // 4, 3 - i % 4))
+    refused(f, whole(split, turned, leaves=leaves), "iterations change their order")
