@@ -150,3 +150,10 @@ def test_what_does_not_fit_a_compaction() -> None:
     refused(f, compact((0,), (x,), (x % 2 + (j - j),), two), "the map mentions j, which is not in scope")
     refused(f, compact((0,), (x,), (x % 2,), two, lambda y: (y + j,)), "the map mentions j, which is not in scope")
     refused(f, compact((), (x,), (x % 2,), two), "no buffer is allocated here")
+
+
+def test_what_a_function_computes_from_an_element_does_not_know_where_it_is() -> None:
+    text = TEXT.replace("B[0] = t[3]", "B[0] = {}")
+    accepted(program(text.format("T.abs(t[3])")), Couple((), PAIRS))
+    opaque = program(text.format("T.call_extern('int32', 'g', t[3])"))
+    refused(opaque, Couple((), PAIRS), "the address of an element of t may escape to an opaque call")
