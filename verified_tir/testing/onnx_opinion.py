@@ -118,6 +118,19 @@ def clipped(o: Opinion) -> Array:
     return kept
 
 
+def log_sum_exp(o: Opinion) -> Array:
+    """The logarithm of the sum of exponentials of integers, in float64, cut to an integer."""
+    x, attributes, given = o.operand(0), o.node.attributes, o.operand(1)
+    axes = attributes.get("axes", range(x.ndim) if given is None or not given.size else given.tolist())
+    if given is not None and not given.size and attributes.get("noop_with_empty_axes", 0):
+        return np.asarray(x)
+    wide, along = x.astype(np.float64), tuple(axes)
+    most = wide.max(axis=along, keepdims=True)
+    found = np.log(np.exp(wide - most).sum(axis=along, keepdims=True)) + most
+    kept = found if attributes.get("keepdims", 1) else found.squeeze(axis=along)
+    return np.asarray(kept.astype(x.dtype))
+
+
 def error_function(o: Opinion) -> Array:
     """The error function in float64."""
     erf: Callable[[Array], Array] = np.vectorize(math.erf, otypes=[np.float64])
