@@ -125,7 +125,8 @@ def _run(root: Path, chosen: Sequence[Mutant], options: Options) -> int:
     if options.survivors or options.write_docs:
         results = engine.known(chosen)
     else:
-        results = engine.run(chosen, again=options.fresh)
+        asked = chosen if options.only else [m for m in chosen if m.id not in EQUIVALENT]
+        results = engine.run(asked, again=options.fresh)
     if options.write_docs:
         if write(root, chosen, {r.id: r for r in results}):
             print(f"written: {PAGE}")
@@ -144,7 +145,9 @@ def _files(root: Path, name: str) -> list[str]:
 def _report(root: Path, chosen: Sequence[Mutant], results: Sequence[Result], options: Options) -> int:
     by_id = {m.id: m for m in chosen}
     left = [r for r in results if not r.killed and r.id not in EQUIVALENT]
-    counts = Counter("equivalent" if r.id in EQUIVALENT and not r.killed else r.status for r in results)
+    counts = Counter(r.status for r in results if r.killed or r.id not in EQUIVALENT)
+    if same := EQUIVALENT.keys() & by_id.keys() - {r.id for r in results if r.killed}:
+        counts["equivalent"] = len(same)
     if options.json:
         document = {"mutants": len(chosen), "counts": counts, "results": [asdict(r) for r in results]}
         print(json.dumps(document, indent=1))
@@ -154,7 +157,7 @@ def _report(root: Path, chosen: Sequence[Mutant], results: Sequence[Result], opt
         print(f"\n{r.status}: {m.id} ({m.effect}): {m.words}; {r.ran} of {r.of} tests that reach it were run")
         print(m.diff((root / m.file).read_bytes(), 1))
     told = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-    unknown = len(chosen) - len(results)
+    unknown = len(chosen) - counts.total()
     print(f"\n{len(chosen)} mutants: {told or 'none was run'}" + (f", {unknown} not run" if unknown else ""))
     return SURVIVED if left else OK
 

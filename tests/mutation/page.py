@@ -44,10 +44,10 @@ def table(mutants: Sequence[Mutant], results: Mapping[str, Result]) -> str:
 
 def left(mutants: Sequence[Mutant], results: Mapping[str, Result]) -> str:
     """A row for each mutant that was run and that no test noticed, with the reason if it changes nothing."""
-    found = [m for m in mutants if m.id in results and not results[m.id].killed]
+    found = [m for m in mutants if m.id in EQUIVALENT or (m.id in results and not results[m.id].killed)]
     if not found:
         return ""
-    rows = [f"| `{m.id}` | {m.effect} | {_cell(m.words)} | {_ran(results[m.id])} | {_why(m)} |" for m in found]
+    rows = [f"| `{m.id}` | {m.effect} | {_cell(m.words)} | {_ran(results.get(m.id))} | {_why(m)} |" for m in found]
     head = "| survivor | effect | what is changed | tests | why it changes nothing |"
     return "\n".join(["", head, "|---|---|---|---|---|", *rows, ""])
 
@@ -57,13 +57,14 @@ def _why(m: Mutant) -> str:
 
 
 def _status(m: Mutant, results: Mapping[str, Result]) -> str:
-    if m.id not in results:
-        return "not run"
-    return "equivalent" if m.id in EQUIVALENT and not results[m.id].killed else results[m.id].status
+    result = results.get(m.id)
+    if m.id in EQUIVALENT and (result is None or not result.killed):
+        return "equivalent"
+    return "not run" if result is None else result.status
 
 
-def _ran(result: Result) -> str:
-    return "none" if result.status == "unreached" else f"{result.ran} of {result.of}"
+def _ran(result: Result | None) -> str:
+    return "none" if result is None or result.status == "unreached" else f"{result.ran} of {result.of}"
 
 
 def _cell(text: str) -> str:
