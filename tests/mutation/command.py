@@ -145,7 +145,7 @@ def _files(root: Path, name: str) -> list[str]:
 def _report(root: Path, chosen: Sequence[Mutant], results: Sequence[Result], options: Options) -> int:
     by_id = {m.id: m for m in chosen}
     left = [r for r in results if not r.killed and r.id not in EQUIVALENT]
-    counts = Counter(r.status for r in results if r.killed or r.id not in EQUIVALENT)
+    counts: Counter[str] = Counter(r.status for r in results if r.killed or r.id not in EQUIVALENT)
     if same := EQUIVALENT.keys() & by_id.keys() - {r.id for r in results if r.killed}:
         counts["equivalent"] = len(same)
     if options.json:
