@@ -20,11 +20,10 @@ from verified_tir.certificate.differences import differences
 from verified_tir.certificate.discharge import submitted
 from verified_tir.certificate.integrity import Finding, load
 from verified_tir.certificate.questions import Progress
-from verified_tir.certificate.replay import ReplayFailed, made_again
+from verified_tir.certificate.replay import ReplayFailed, made_again, noted_calls
 from verified_tir.certificate.store import read_manifest
 from verified_tir.certificate.write import Origin, content_of
 from verified_tir.logic.solver import Solver
-from verified_tir.schedule.recording import Call
 
 
 @final
@@ -81,7 +80,7 @@ def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:
         return Regenerated(name, impossible="; ".join(certificate["regenerable"]["why not"]))
     trace = certificate["trace"]
     text = "\n".join(certificate["before"]["text"])
-    calls = [Call(step["primitive"], step["arguments"], step["named"]) for step in trace[1:]]
+    calls = noted_calls(trace)
     budget = certificate["schedule"]["budget"]
     if budget < 1:
         return Regenerated(name, (Finding(name, "schedule.budget", f"a budget is at least 1, not {budget}"),))

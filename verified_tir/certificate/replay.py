@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import final
+from collections.abc import Mapping, Sequence
+from typing import Any, final
 
 from verified_tir.ir.node import IRError
 from verified_tir.logic.solver import Solver
@@ -20,6 +20,11 @@ class ReplayFailed(Exception):
     def __init__(self, step: int, why: str) -> None:
         super().__init__(why)
         self.step = step
+
+
+def noted_calls(trace: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """The calls that a certificate notes; the first of its steps is the program."""
+    return [Call(step["primitive"], step["arguments"], step["named"]) for step in trace[1:]]
 
 
 def made_again(text: str, calls: Sequence[Call], solver: Solver) -> Schedule:

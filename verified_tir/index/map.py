@@ -333,6 +333,19 @@ def parameter_names(func: Callable[..., Any], rank: int) -> list[str]:
 
 def _index(item: object, dtype: DType, position: int) -> Expr:
     """One result of a map's function as an expression of the index type."""
+    return _of_type(item, dtype, f"result {position} of an index map must be an index of type {dtype}")
+
+
+def _extent(extent: Expr | int, dtype: DType) -> Expr:
+    return _of_type(extent, dtype, f"an extent of a map in {dtype} is an index of that type")
+
+
+def _of_type(item: object, dtype: DType, wanted: str) -> Expr:
+    """A number or an expression as one of the index type.
+
+    :param wanted: what the error says of it.
+    :raises IndexMapError: for another type.
+    """
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         return const(int(item), dtype)
     if isinstance(item, IntImm) and item.dtype.is_int:
@@ -340,15 +353,4 @@ def _index(item: object, dtype: DType, position: int) -> Expr:
     if isinstance(item, Expr) and item.dtype is dtype:
         return item
     what = f"an expression of type {item.dtype}" if isinstance(item, Expr) else f"{item!r}"
-    raise IndexMapError(f"result {position} of an index map must be an index of type {dtype}, not {what}")
-
-
-def _extent(extent: Expr | int, dtype: DType) -> Expr:
-    if isinstance(extent, (int, np.integer)) and not isinstance(extent, bool):
-        return const(int(extent), dtype)
-    if isinstance(extent, IntImm) and extent.dtype.is_int:
-        return const(extent.value, dtype)
-    if isinstance(extent, Expr) and extent.dtype is dtype:
-        return extent
-    what = f"an expression of type {extent.dtype}" if isinstance(extent, Expr) else f"{extent!r}"
-    raise IndexMapError(f"an extent of a map in {dtype} is an index of that type, not {what}")
+    raise IndexMapError(f"{wanted}, not {what}")

@@ -20,14 +20,13 @@ from verified_tir.certificate.discharge import answers
 from verified_tir.certificate.hashes import PARTS, obligation_hash, sealed, step_hash
 from verified_tir.certificate.questions import Checked, check_questions
 from verified_tir.certificate.regenerate import regenerate
-from verified_tir.certificate.replay import made_again
+from verified_tir.certificate.replay import made_again, noted_calls
 from verified_tir.certificate.store import MANIFEST, OBLIGATIONS, BadStore, obligation_path, save
 from verified_tir.certificate.write import Origin, Written
 from verified_tir.derivation.codec import BadText, read_program
 from verified_tir.ir.script import script
 from verified_tir.logic.recheck import Answer
 from verified_tir.logic.solver import Solver
-from verified_tir.schedule.recording import Call
 from verified_tir.schedule.schedule import Schedule
 
 NAME: Final = "campaign/case"
@@ -302,8 +301,8 @@ def _gives_the_same(folder: Path) -> bool:
     """Whether the calls that are noted lead to each program and each question that the folder has: then another call
     does the same (a layout without padding has no use for a value), and the certificate is true."""
     content = _content(folder)
-    calls = [Call(step["primitive"], step["arguments"], step["named"]) for step in content["trace"][1:]]
-    again = made_again("\n".join(content["before"]["text"]), calls, Solver(content["schedule"]["budget"]))
+    text, solver = "\n".join(content["before"]["text"]), Solver(content["schedule"]["budget"])
+    again = made_again(text, noted_calls(content["trace"]), solver)
     written = _content(store(folder.with_name(f"{folder.name}-again"), again))
     if any(written[part] != content[part] for part in ("before", "after", "theorem", "relation", "floats", "axioms")):
         return False
