@@ -19,6 +19,7 @@ from verified_tir.cli.programs import Proved, functions_of, split_name
 from verified_tir.durations import duration
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.kernel.theorem import Refines
 from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.passes import Pipeline
@@ -168,16 +169,8 @@ def random_array(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...])
     if dtype.is_bool:
         return np.asarray(rng.integers(0, 2, shape), dtype=bool)
     if dtype.is_float:
-        return np.asarray(rng.standard_normal(shape)).astype(numpy_type(dtype))
-    return np.asarray(rng.integers(0 if dtype.code == "uint" else -100, 100, shape)).astype(numpy_type(dtype))
-
-
-def numpy_type(dtype: DType) -> Any:
-    if dtype.code == "bfloat":
-        import ml_dtypes
-
-        return ml_dtypes.bfloat16
-    return np.dtype(str(dtype.scalar))
+        return np.asarray(rng.standard_normal(shape)).astype(numpy_dtype(dtype))
+    return np.asarray(rng.integers(0 if dtype.code == "uint" else -100, 100, shape)).astype(numpy_dtype(dtype))
 
 
 def checksum_of(arrays: Mapping[str, Array]) -> str:

@@ -7,15 +7,15 @@ it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, final, get_args
+from typing import Final, final
 
-from verified_tir.ir.dtype import BOOL, Code, DType
+from verified_tir.ir.dtype import BITS, BOOL, FLOATS, DType
 from verified_tir.ir.node import IRError
 
-_FLOATS, _INTEGERS = ("float", "bfloat"), ("int", "uint")
+_FLOATS, _INTEGERS = tuple(dict.fromkeys(d.code for d in FLOATS)), ("int", "uint")
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "float": _FLOATS, "int": _INTEGERS, "bool": ("bool",), "number": (*_FLOATS, *_INTEGERS),
-    "bits": (*_INTEGERS, "bool"), "any": get_args(Code),
+    "bits": (*_INTEGERS, "bool"), "any": tuple(BITS),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ A :class:`DType` is a scalar kind, a width in bits and a number of lanes, writte
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Final, Literal, final
 
 from verified_tir.ir.node import IRError, Node
 
@@ -18,8 +18,11 @@ else:
 
 Code = Literal["int", "uint", "float", "bfloat", "bool", "handle", "void"]
 
-_INTS = {8, 16, 32, 64}
-_BITS = {"int": _INTS, "uint": _INTS, "float": {16, 32, 64}, "bfloat": {16}, "bool": {1}, "handle": {64}, "void": {0}}
+_INTS = (8, 16, 32, 64)
+BITS: Final[dict[str, tuple[int, ...]]] = {
+    "int": _INTS, "uint": _INTS, "float": (16, 32, 64), "bfloat": (16,), "bool": (1,), "handle": (64,), "void": (0,),
+}  # fmt: skip
+"""The widths of each kind of type."""
 
 
 @final
@@ -32,7 +35,7 @@ class DType(Node, TypeSugar):
     lanes: int = 1
 
     def check(self) -> None:
-        if self.bits not in _BITS[self.code]:
+        if self.bits not in BITS[self.code]:
             raise IRError(f"there is no {self.code} of {self.bits} bits")
         if self.lanes < 1:
             raise IRError(f"a type has at least one lane, not {self.lanes}")
@@ -93,3 +96,19 @@ FLOAT64 = DType("float", 64)
 BFLOAT16 = DType("bfloat", 16)
 HANDLE = DType("handle", 64)
 VOID = DType("void", 0)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FloatFormat:
+    """How a float type is laid out, and what the sort of its values is called in formulas."""
+
+    exponent: int  # bits of the exponent field
+    sort: str
+
+
+FLOATS: Final[dict[DType, FloatFormat]] = {
+    FLOAT16: FloatFormat(5, "F16"), BFLOAT16: FloatFormat(8, "BF16"),
+    FLOAT32: FloatFormat(8, "F32"), FLOAT64: FloatFormat(11, "F64"),
+}  # fmt: skip
+"""All float types, as scalars."""

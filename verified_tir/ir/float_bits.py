@@ -11,7 +11,7 @@ import struct
 from fractions import Fraction
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.floats import exponent_bits, significand_bits
+from verified_tir.ir.floats import bits_of, exponent_bits, significand_bits
 
 _BINARY32 = struct.Struct("<f")
 
@@ -52,6 +52,11 @@ def round_exact(dtype: DType, value: Fraction | int) -> float:
     if multiple.bit_length() + unit > largest:
         return sign * math.inf
     return sign * math.ldexp(multiple, unit)
+
+
+def largest(dtype: DType) -> float:
+    """The largest finite number of a float type."""
+    return float_of(dtype, bits_of(dtype, math.inf) - 1)
 
 
 def float_of(dtype: DType, bits: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import FLOATS, DType
 
 
 def bits_of(dtype: DType, value: float) -> int:
@@ -29,7 +29,7 @@ def bits_of(dtype: DType, value: float) -> int:
 
 def exponent_bits(dtype: DType) -> int:
     """Width of the exponent field."""
-    return {("float", 16): 5, ("float", 32): 8, ("float", 64): 11, ("bfloat", 16): 8}[(dtype.code, dtype.bits)]
+    return FLOATS[dtype.scalar].exponent
 
 
 def significand_bits(dtype: DType) -> int:

@@ -14,10 +14,8 @@ from verified_tir.ir.dtype import DType
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """numpy's type for one lane of ``dtype`` (bool for bool; ml_dtypes' bfloat16)."""
     if dtype.code == "bfloat":
-        import ml_dtypes
+        import ml_dtypes  # noqa: F401 (numpy then knows bfloat16)
 
-        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-        return bfloat16
     if dtype.is_bool:
         return np.dtype(np.bool_)
     return np.dtype(f"{dtype.code}{dtype.bits}")

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeAlias, get_args
 
 from verified_tir.ir import expr as e
-from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, DType, PointerType
+from verified_tir.ir.dtype import BITS, BOOL, FLOAT32, INT32, DType, PointerType
 from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.node import IRError, Node, once
 from verified_tir.ir.outside import shown
@@ -28,7 +28,7 @@ ExprLike: TypeAlias = "e.Expr | int | float | bool"
 
 ARITHMETIC_OPS: tuple[str, ...] = get_args(e.ArithmeticOp)
 
-_PATTERN = re.compile(r"(uint|int|bfloat|float|bool|handle|void)([0-9]{0,4})(?:x([0-9]{1,18}))?")
+_PATTERN = re.compile(rf"({'|'.join(BITS)})([0-9]{{0,4}})(?:x([0-9]{{1,18}}))?")
 
 
 class NodeSugar:
@@ -63,7 +63,7 @@ class TypeSugar:
         if found is None:
             raise IRError(f"unknown dtype {text!r}")
         code, bits, lanes = found.groups()
-        default = {"bool": 1, "handle": 64, "void": 0, "bfloat": 16}.get(code, 32)
+        default = 32 if 32 in BITS[code] else BITS[code][0]
         if code == "bool" and bits == "8":
             bits = "1"
         return DType(code, int(bits) if bits else default, int(lanes) if lanes else 1)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Final, TypeAlias, final
 
-from verified_tir.ir.dtype import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType
+from verified_tir.ir.dtype import FLOATS, DType
 from verified_tir.ir.float_bits import float_of, round_exact, round_to
 from verified_tir.ir.floats import bits_of, exponent_bits, significand_bits
 from verified_tir.logic.formula import BOOL, FLOAT_SORTS, Payload, Term, value_of
@@ -24,7 +24,7 @@ from verified_tir.logic.formula import BOOL, FLOAT_SORTS, Payload, Term, value_o
 Value: TypeAlias = bool | int | float
 Key: TypeAlias = tuple[Payload, str, tuple[str, ...], tuple[Value | str, ...]]
 
-DTYPES: Final[Mapping[str, DType]] = {"F16": FLOAT16, "BF16": BFLOAT16, "F32": FLOAT32, "F64": FLOAT64}
+DTYPES: Final[Mapping[str, DType]] = {form.sort: dtype for dtype, form in FLOATS.items()}
 
 
 class NoValue(Exception):

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
+from verified_tir.ir.dtype import FLOATS
 from verified_tir.ir.outside import shown
 
 BOOL: Final = "Bool"
 INT: Final = "Int"
-FLOAT_SORTS: Final[dict[str, tuple[int, int]]] = {"F16": (5, 11), "BF16": (8, 8), "F32": (8, 24), "F64": (11, 53)}
+FLOAT_SORTS: Final = {form.sort: (form.exponent, dtype.bits - form.exponent) for dtype, form in FLOATS.items()}
+"""The widths of exponent and significand, the hidden bit included."""
 
 SORTS: Final = frozenset({BOOL, INT, *FLOAT_SORTS})
 BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})

@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-import numpy as np
-
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Expr, Load, Var
+from verified_tir.ir.float_bits import largest
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Assume, For, Stmt, seq
 from verified_tir.ir.sugar import all_of, const
@@ -109,14 +107,8 @@ def _is_number(element: Load) -> Expr:
 
 
 def _is_finite(element: Load) -> Expr:
-    largest = _largest(element.dtype)
-    return all_of([const(-largest, element.dtype) <= element, element <= const(largest, element.dtype)])
-
-
-def _largest(dtype: DType) -> float:
-    if str(dtype) == "bfloat16":
-        return float.fromhex("0x1.fep127")
-    return float(np.finfo(str(dtype)).max)
+    most = largest(element.dtype.scalar)
+    return all_of([const(-most, element.dtype) <= element, element <= const(most, element.dtype)])
 
 
 def _element(buffer: Buffer) -> Load:

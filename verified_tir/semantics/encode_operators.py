@@ -17,7 +17,7 @@ from verified_tir.logic.formula import Term
 def sort_of(dtype: ir.DType) -> str:
     """The sort of one lane of ``dtype``."""
     if dtype.is_float:
-        return "BF16" if dtype.code == "bfloat" else f"F{dtype.bits}"
+        return ir.FLOATS[dtype.scalar].sort
     return f.BOOL if dtype.is_bool else f.INT
 
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias, final
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import FLOATS, DType
 from verified_tir.ir.floats import bits_of
 from verified_tir.semantics.errors import TooLarge, UBKind, UndefinedBehaviour, Unsupported
 from verified_tir.semantics.values import UNDEF, Scalar, Value, lanes_of, vector
 
 UNDEF_BYTE, DEFINED_BYTE = 0, 1
-_NAN_BYTES = {("float", 16): 2, ("float", 32): 3, ("float", 64): 4, ("bfloat", 16): 5}
+_NAN_BYTES = {dtype: k for k, dtype in enumerate(FLOATS, 2)}
 _FORMATS = {
     ("int", 8): "<b", ("int", 16): "<h", ("int", 32): "<i", ("int", 64): "<q",
     ("uint", 8): "<B", ("uint", 16): "<H", ("uint", 32): "<I", ("uint", 64): "<Q",
@@ -55,7 +55,7 @@ Writer: TypeAlias = Callable[[Block, int, Scalar], None]
 
 def nan_byte(dtype: DType) -> int:
     """The state of the bytes of a NaN of type ``dtype`` (of no byte at all, for types without NaN)."""
-    return _NAN_BYTES.get((dtype.code, dtype.bits), 255)
+    return _NAN_BYTES.get(dtype.scalar, 255)
 
 
 def _format(dtype: DType) -> struct.Struct:

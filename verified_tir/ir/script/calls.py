@@ -32,6 +32,7 @@ from verified_tir.ir.expr import (
     Undef,
     Var,
 )
+from verified_tir.ir.float_bits import largest
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
@@ -351,11 +352,7 @@ def _extreme(which: str) -> Reader:
 
 
 def _float_extreme(dtype: DType, which: str) -> float:
-    largest = {
-        ("float", 16): 65504.0, ("float", 32): float.fromhex("0x1.fffffep127"),
-        ("float", 64): float.fromhex("0x1.fffffffffffffp1023"), ("bfloat", 16): float.fromhex("0x1.fep127"),
-    }[(dtype.code, dtype.bits)]  # fmt: skip
-    return {"infinity": float("inf"), "max_value": largest, "min_value": -largest}[which]
+    return {"infinity": float("inf"), "max_value": largest(dtype), "min_value": -largest(dtype)}[which]
 
 
 def _address_of(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import BITS, DType
 from verified_tir.ir.node import IRError
 
-_NAME = re.compile(r"(uint|int|float|bfloat|bool|boolean|handle|void)(\d*)(x\d+)?")
+_NAME = re.compile(rf"({'|'.join(BITS)}|boolean)(\d*)(x\d+)?")
 _UINT1 = re.compile(r"uint1(?=x|$)")
 
 
