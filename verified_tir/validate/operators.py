@@ -21,7 +21,7 @@ from typing import Final, final
 
 import numpy as np
 
-from verified_tir.ir.dtype import BOOL, DType
+from verified_tir.ir.dtype import BOOL, FLOATS, DType
 from verified_tir.ir.expr import COMPARE_OPS
 from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.errors import UndefinedBehaviour
@@ -43,11 +43,6 @@ from verified_tir.validate.terms import (
 _COMMUTATIVE: Final = frozenset({"add", "mul", "eq", "bitand", "bitor", "bitxor", "min", "max"})
 _NEEDS_CONSTANT: Final = frozenset({"add", "sub", "mul", "div"})  # the identities of floats
 _SWAPPED: Final = {"gt": "lt", "ge": "le"}
-_WIDER: Final = {
-    ("float", 16): {("float", 32), ("float", 64)},
-    ("bfloat", 16): {("float", 32), ("float", 64)},
-    ("float", 32): {("float", 64)},
-}
 
 
 @final
@@ -319,7 +314,10 @@ def _keeps(narrow: DType, wide: DType) -> bool:
         return wide.is_int or wide.is_float
     if narrow.is_int:
         return wide.is_int and wide.bits >= narrow.bits
-    return (wide.code, wide.bits) in _WIDER.get((narrow.code, narrow.bits), set())
+    if not (narrow.is_float and wide.is_float and narrow.bits < wide.bits):
+        return False
+    exponents = FLOATS[narrow.scalar].exponent, FLOATS[wide.scalar].exponent
+    return exponents[0] <= exponents[1] and narrow.bits - exponents[0] <= wide.bits - exponents[1]
 
 
 def _facts(op: str, dtype: DType, a: Flags, b: Flags, c: Flags) -> Flags:

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias, final
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import FLOATS, DType
 from verified_tir.logic import formula as logic
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
@@ -241,7 +241,7 @@ def _sort(dtype: DType) -> str:
         return logic.INT
     if not dtype.is_float:
         raise NotExpressible(str(dtype))
-    return "BF16" if dtype.code == "bfloat" else f"F{dtype.bits}"
+    return FLOATS[dtype.scalar].sort
 
 
 def _constant(terms: Terms, term: int, dtype: DType) -> Term:

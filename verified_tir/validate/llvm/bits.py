@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Literal, TypeAlias, final
 
-from verified_tir.ir.dtype import BOOL, DType
+from verified_tir.ir.dtype import BOOL, FLOATS, DType
 from verified_tir.logic.smtlib import Script
 from verified_tir.validate.llvm.graph import OVERFLOWS
 from verified_tir.validate.normal import arity, is_leaf
@@ -22,7 +22,7 @@ from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms
 
 View: TypeAlias = Literal["program", "llvm"]
 
-_SORTS: Final = {"float16": (5, 11), "bfloat16": (8, 8), "float32": (8, 24), "float64": (11, 53)}
+_SORTS: Final = {str(dtype): (form.exponent, dtype.bits - form.exponent) for dtype, form in FLOATS.items()}
 _ROUNDED: Final = {op: f"fp.{op}" for op in ("add", "sub", "mul", "div", "fma", "sqrt")}
 _WHOLE: Final = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNE"}
 _TESTS: Final = {"isnan": "(fp.isNaN {0})", "isinf": "(fp.isInfinite {0})"}

@@ -17,8 +17,8 @@ from math import gcd
 from typing import Final, final
 
 from verified_tir.ir.dtype import DType
-from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer
-from verified_tir.validate.llvm.syntax import IntType, PointerType, Scalar
+from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
+from verified_tir.validate.llvm.syntax import FLOATS, IntType, PointerType, Scalar
 from verified_tir.validate.memory import Refused
 
 SLOT: Final = 44

@@ -6,9 +6,10 @@ from collections.abc import Set
 from typing import Final, final
 
 from verified_tir.ir.dtype import BFLOAT16, BOOL, FLOAT32, DType
-from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer, signed
+from verified_tir.ir.floats import bits_of
+from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer, signed
 from verified_tir.validate.llvm.ranges import Ranges
-from verified_tir.validate.llvm.syntax import FloatType, IntType, PointerType, Scalar
+from verified_tir.validate.llvm.syntax import FLOATS, FloatType, IntType, PointerType, Scalar
 from verified_tir.validate.memory import Refused
 
 _OPERATIONS: Final = {"fadd": "add", "fsub": "sub", "fmul": "mul", "fdiv": "div"}
@@ -226,7 +227,7 @@ class Floats:
 
 
 def _minus_one(dtype: DType) -> int:
-    return {"float16": 0xBC00, "bfloat16": 0xBF80, "float32": 0xBF800000, "float64": 0xBFF0000000000000}[str(dtype)]
+    return bits_of(dtype, -1.0)
 
 
 def _resized(op: str, old: int, new: int, flags: Set[str], x: int) -> Lane:

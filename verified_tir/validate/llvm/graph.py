@@ -15,7 +15,7 @@ from typing import Final, TypeAlias, final
 
 import numpy as np
 
-from verified_tir.ir.dtype import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, VOID, DType
+from verified_tir.ir.dtype import BOOL, VOID, DType
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Ids
@@ -23,7 +23,6 @@ from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Ids
 Lane: TypeAlias = int
 UNDEF: Final[Lane] = -1
 
-FLOATS: Final = {"half": FLOAT16, "bfloat": BFLOAT16, "float": FLOAT32, "double": FLOAT64}
 _WIDTHS: Final = (8, 16, 32, 64)
 OVERFLOWS: Final = {
     "add": "the sum, as a number, is none of the type",

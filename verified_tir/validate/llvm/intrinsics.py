@@ -8,9 +8,9 @@ from typing import Final
 
 from verified_tir.ir.dtype import BOOL, FLOAT32, DType
 from verified_tir.validate.llvm.code import Value, is_scalar
-from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Lane, integer, signed
+from verified_tir.validate.llvm.graph import UNDEF, Lane, integer, signed
 from verified_tir.validate.llvm.machine import Machine
-from verified_tir.validate.llvm.syntax import FloatType, Instruction, IntType, scalars
+from verified_tir.validate.llvm.syntax import FLOATS, FloatType, Instruction, IntType, scalars
 from verified_tir.validate.memory import Refused
 
 _FLOAT: Final = {

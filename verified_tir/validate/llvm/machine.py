@@ -13,11 +13,12 @@ from verified_tir.validate.llvm.blocks import Blocks, Undefined
 from verified_tir.validate.llvm.code import Arrival, BlockCode, Code, Registers, Value, is_scalar
 from verified_tir.validate.llvm.floats import Floats
 from verified_tir.validate.llvm.forks import fork
-from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Graph, Lane, integer
+from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
 from verified_tir.validate.llvm.integers import Integers
 from verified_tir.validate.llvm.joins import joins
 from verified_tir.validate.llvm.promises import promised
 from verified_tir.validate.llvm.syntax import (
+    FLOATS,
     Constant,
     FloatType,
     Function,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from verified_tir.validate.llvm.code import Value
-from verified_tir.validate.llvm.graph import FLOATS, Lane
+from verified_tir.validate.llvm.graph import Lane
 from verified_tir.validate.llvm.machine import Machine
-from verified_tir.validate.llvm.syntax import FloatType, Instruction, IntType, scalars
+from verified_tir.validate.llvm.syntax import FLOATS, FloatType, Instruction, IntType, scalars
 from verified_tir.validate.memory import Refused
 
 _INTEGERS = {"add": "add", "mul": "mul", "and": "and", "or": "or", "xor": "xor"}

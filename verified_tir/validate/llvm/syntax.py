@@ -9,7 +9,12 @@ difference shows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
+
+from verified_tir.ir.dtype import BFLOAT16, FLOAT16, FLOAT32, FLOAT64
+
+FLOATS: Final = {"half": FLOAT16, "bfloat": BFLOAT16, "float": FLOAT32, "double": FLOAT64}
+"""Our type, by LLVM's name."""
 
 
 @final
@@ -21,13 +26,13 @@ class IntType:
 @final
 @dataclass(frozen=True, slots=True)
 class FloatType:
-    """``half``, ``bfloat``, ``float`` or ``double``."""
+    """A type named in ``FLOATS``."""
 
     name: str
 
     @property
     def bits(self) -> int:
-        return {"half": 16, "bfloat": 16, "float": 32, "double": 64}[self.name]
+        return FLOATS[self.name].bits
 
 
 @final

@@ -10,11 +10,12 @@ from verified_tir.validate.llvm.addresses import getelementptr
 from verified_tir.validate.llvm.blocks import Undefined
 from verified_tir.validate.llvm.calls import call
 from verified_tir.validate.llvm.code import BlockCode, Code, Registers, Step, Value, is_scalar
-from verified_tir.validate.llvm.graph import FLOATS, UNDEF, Lane
+from verified_tir.validate.llvm.graph import UNDEF, Lane
 from verified_tir.validate.llvm.instructions import CASTS, FLOAT, INTEGER
 from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.promises import barred, broken
 from verified_tir.validate.llvm.syntax import (
+    FLOATS,
     ArrayType,
     Block,
     Constant,

@@ -6,6 +6,7 @@ import struct
 
 from verified_tir.validate.llvm.lexer import Reader
 from verified_tir.validate.llvm.syntax import (
+    FLOATS,
     POINTER,
     ArrayType,
     Atom,
@@ -22,7 +23,6 @@ from verified_tir.validate.llvm.syntax import (
     scalars,
 )
 
-_FLOATS = ("half", "bfloat", "float", "double")
 _PREFIXES = {"half": "0xH", "bfloat": "0xR"}
 
 
@@ -30,7 +30,7 @@ def read_type(r: Reader) -> Type:
     """A type; named and recursive ones, scalable vectors and address spaces are refused."""
     if r.kind == "word":
         word = r.take()
-        if word in _FLOATS:
+        if word in FLOATS:
             return FloatType(word)
         if word == "ptr":
             if r.here == "addrspace":
