@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.kernel.programs import PROVER, accepted, program, refused
+from tests.kernel.test_facts import known
+from tests.kernel.test_initialised import meaning
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.facts import Prover
@@ -70,3 +72,26 @@ def test_iterations_that_came_before_keep_it(monkeypatch: pytest.MonkeyPatch, mo
     text = f"B[0] = 1\nfor i in range(9):\n    if i < {most}:\n        C[i] = B[0]\n    B[0] = T.Select(i < 3, 1, 2)"
     rule = rewritten((1, 0, 0, 0), (0,), const(1))
     accepted(program(text, params), rule) if fine else refused(program(text, params), rule, "1 equals B[0] (Refuted)")
+
+
+def test_what_is_supposed_of_an_element_is_not_supposed_at_another_type() -> None:
+    """``V[4]`` at int16 is a half of ``t[2]``, which was never stored to."""
+    text = "t = T.alloc_buffer((8,), 'int32')\nV = T.decl_buffer({}, data=t.data)\nt[4] = 1\n"
+    text += "for i in range(4):\n    t[4] = t[4] + {}\nif t[4] > 0:\n    C[0] = 1"
+    assert meaning(text.format("(4, 2), 'int32'", "V[2, 0]")) == ""
+    assert meaning(text.format("(4, 2), 'int32'", "V[2, 1]")).endswith("a branch on undef (Refuted)")
+    assert meaning(text.format("(16,), 'int16'", "T.Cast('int32', V[4])")).endswith("a branch on undef (Refuted)")
+
+
+def test_on_the_way_to_one_store_is_not_on_the_way_to_another_one() -> None:
+    text = "A[0] = 0\nfor i in range(4):\n    if X[0] > 0:\n        A[0] = T.max(A[0], 1)\n"
+    text += "    A[0] = T.if_then_else(X[0] > 0, A[0], {})\nif A[0] >= 0:\n    B[0] = 1"
+    assert known(text.format(1))
+    assert not known(text.format(-1))
+
+
+def test_what_was_loaded_in_an_iteration_had_the_property_too() -> None:
+    text = "A[0] = {}\nfor i in range(8):\n    x: T.let[T.int32] = A[0]\n    A[0] = T.max(X[i], 0)\n    A[0] = x\n"
+    text += "if A[0] >= 0:\n    B[0] = 1"
+    assert known(text.format(0))
+    assert not known(text.format(-1))

@@ -10,8 +10,13 @@ from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Store
+from verified_tir.kernel.begin import begin
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.kernel.theorem import Refines, apply, reflexive
+from verified_tir.logic.formula import integer, subterms
+from verified_tir.logic.solver import Solver
 from verified_tir.schedule.edits import rewritten
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32"), n: T.int32'
@@ -124,3 +129,35 @@ BYTES = "V = T.decl_buffer((32,), 'int8', data=B.data)\n"
 )  # fmt: skip
 def test_where_it_is_stored_may_hang_on_what_is_elsewhere(body: str, *, expected: bool) -> None:
     assert known(body) is expected, body
+
+
+FLOAT = "for i in range(4):\n    {}\n    A[i + 4] = A[i]\n    if i > 0:\n        if {}:\n            B[0] = A[0]"
+WHERE = "for i in range(1, 4):\n    A[{} - i] = T.float32(1)\n    X[T.if_then_else(A[0] > T.float32(0), 4, 5)] = 7\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # whether the value is defined, though what it is is known
+        (FLOAT.format("X[i + 4] = T.if_then_else(A[i] > T.float32(0), 1, 1)", "X[4] == 1"), True),
+        (FLOAT.format("X[i + 4] = T.if_then_else(A[i] > T.float32(0), 1, 2)", "X[4] == 1"), False),
+        # the address
+        (WHERE.format(4) + "if A[0] > T.float32(0):\n    if X[4] == 7:\n        B[0] = A[0]", True),
+        (WHERE.format(3) + "if A[0] > T.float32(0):\n    if X[4] == 7:\n        B[0] = A[0]", False),
+    ],
+)
+def test_floats_whose_range_nobody_mentions(body: str, *, expected: bool) -> None:
+    assert known(body, "float32") is expected, body
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(4, True), (1, False)])
+def test_what_was_written_in_an_earlier_iteration_has_a_value(distance: int, *, expected: bool) -> None:
+    """Where it counts that something was stored, and not whether that was defined."""
+    text = f"for j in range(4):\n    C[j] = A[j]\n    A[j + {distance}] = T.float32(1)\n    B[0] = C[0]"
+    f = program(text, PARAMS.replace("int32", "float32"))
+    where, c = begin(f, Entry()), buffer(f, "C")
+    where.shadow = c.data
+    where.enter(f.body, 0)
+    element = where.load_from(where.memory, c, (integer(2),), None)
+    left = Prover(Solver()).known(where, ()).reaching_definition(element, 0)
+    assert (element.value in subterms(*left)) is expected
