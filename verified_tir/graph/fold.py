@@ -263,8 +263,7 @@ def _prove(chain: Sequence[Node], target: PrimFunc, believe: bool) -> tuple[Rela
         whole = inside[0]
         for c in inside[1:]:
             whole = T.And(whole, c)
-        found: Expr = T.Or(whole, same_bits(s.buffer(name)[i], constant(value, x.dtype)))
-        return found
+        return T.Or(whole, same_bits(s.buffer(name)[i], constant(value, x.dtype)))
 
     s.assume(outside, name, axiom=True)
     text = f"{x.name} holds {value} where {first.source or first.output.name} crops it (cropped_value)"

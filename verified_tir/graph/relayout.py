@@ -202,8 +202,7 @@ def prove_padding(s: Schedule, name: str, value: float | int) -> None:
 
         def holds(*i: Expr, p: Padding = p) -> Expr:
             where = substitute(p.predicate, dict(zip(p.indices, i, strict=True)))
-            either: Expr = T.Or(T.Not(where), same_bits(now[i], constant(value, str(now.dtype))))
-            return either
+            return T.Or(T.Not(where), same_bits(now[i], constant(value, str(now.dtype))))
 
         s.assume(holds, name, at_end=True)
 
@@ -215,8 +214,7 @@ def same_bits(a: Expr, b: Expr) -> Expr:
     if isinstance(b, FloatImm) and b.value != b.value:
         return Binary("ne", a, a)
     word = f"uint{a.dtype.bits}"  # a NaN has no bits that one may ask for: first that it is none
-    found: Expr = T.And(a.equal(b), T.reinterpret(word, a).equal(T.reinterpret(word, b)))
-    return found
+    return T.And(a.equal(b), T.reinterpret(word, a).equal(T.reinterpret(word, b)))
 
 
 def _sum_loops(s: Schedule, block: str, stored: Buffer) -> list[Var]:

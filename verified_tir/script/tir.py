@@ -218,7 +218,7 @@ def _pure(name: str) -> Callable[..., Expr]:
     return make
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Expr]:
     """Types (``T.float32``) and pure calls (``T.exp``)."""
     if name in PURE_CALLS:
         return _pure(name)

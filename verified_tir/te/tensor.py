@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, final, overload
 from weakref import WeakValueDictionary
 
 from verified_tir.index.map import IndexMapError, parameter_names
@@ -107,11 +107,15 @@ class Tensor:
     def ndim(self) -> int:
         return len(self.buffer.shape)
 
+    @overload
+    def __getitem__(self, indices: tuple[ExprLike, ...]) -> Expr: ...
+    @overload
+    def __getitem__(self, indices: ExprLike) -> Any: ...
     def __getitem__(self, indices: ExprLike | tuple[ExprLike, ...]) -> Any:
         """The element at these indices; with fewer than there are dimensions, what takes the others: ``A[i][j]``."""
         return _Slice(self, ())[indices]
 
-    def __call__(self, *indices: ExprLike) -> Any:
+    def __call__(self, *indices: ExprLike) -> Expr:
         """``T(i, j)`` is ``T[i, j]``, as in TVM."""
         return self[indices]
 
@@ -169,6 +173,14 @@ def placeholder(shape: ShapeLike, dtype: str | DType | None = None, name: str = 
     return placed(PlaceholderOp(name), 0, Buffer.declare(name, _extents(shape, name), dtype or "float32"))
 
 
+@overload
+def compute(
+    shape: ShapeLike, fcompute: Callable[..., Expr | Reduce], name: str = "compute", tag: str = ""
+) -> Tensor: ...
+@overload
+def compute(
+    shape: ShapeLike, fcompute: Callable[..., tuple[Any, ...] | list[Any]], name: str = "compute", tag: str = ""
+) -> tuple[Tensor, ...]: ...
 def compute(shape: ShapeLike, fcompute: Callable[..., Any], name: str = "compute", tag: str = "") -> Any:
     """The tensor whose element at the indices is what ``fcompute`` gives for them.
 

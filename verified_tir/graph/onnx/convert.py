@@ -68,14 +68,12 @@ def _clip(c: Converter) -> Value:
     high = c.attributes.get("max") if high is None else high
     least = _number(info.min) if low is None else low
     greatest = _number(info.max) if high is None else high
-    made: Value = c.op("clip", x, min=least, max=greatest)
-    return made
+    return c.op("clip", x, min=least, max=greatest)
 
 
 @conversion("LeakyRelu")
 def _leaky_relu(c: Converter) -> Value:
-    made: Value = c.op("nn.leaky_relu", c.value(0), alpha=c.attributes.get("alpha", 0.01))
-    return made
+    return c.op("nn.leaky_relu", c.value(0), alpha=c.attributes.get("alpha", 0.01))
 
 
 @conversion("Gelu")
@@ -83,59 +81,50 @@ def _gelu(c: Converter) -> Value:
     mode = c.attributes.get("approximate", "none")
     if mode not in ("none", "tanh"):
         raise c.fail(f"approximate is none or tanh, not {mode}")
-    made: Value = c.op("nn.gelu" if mode == "none" else "nn.gelu_tanh", c.value(0))
-    return made
+    return c.op("nn.gelu" if mode == "none" else "nn.gelu_tanh", c.value(0))
 
 
 @conversion("Elu")
 def _elu(c: Converter) -> Value:
-    made: Value = c.op("nn.elu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
-    return made
+    return c.op("nn.elu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
 
 
 @conversion("Celu")
 def _celu(c: Converter) -> Value:
-    made: Value = c.op("nn.celu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
-    return made
+    return c.op("nn.celu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
 
 
 @conversion("HardSigmoid")
 def _hard_sigmoid(c: Converter) -> Value:
     a = c.attributes
-    made: Value = c.op("nn.hard_sigmoid", c.value(0), alpha=a.get("alpha", 0.2), beta=a.get("beta", 0.5))
-    return made
+    return c.op("nn.hard_sigmoid", c.value(0), alpha=a.get("alpha", 0.2), beta=a.get("beta", 0.5))
 
 
 @conversion("Pow")
 def _power(c: Converter) -> Value:
     x, y = c.value(0), c.value(1)
-    made: Value
     if np.dtype(x.dtype).kind in "iu" and np.dtype(y.dtype).kind in "iu":
-        made = c.op("integer_power", x, y)
-        return made
+        return c.op("integer_power", x, y)
     if y.dtype == x.dtype:
-        made = c.op("power", x, y)
-        return made
+        return c.op("power", x, y)
     wide = [c.op("astype", v, dtype="float64") for v in (x, y)]  # a float32 has no room for an odd 16777217
-    made = c.op("astype", c.op("power", *wide), dtype=x.dtype)
-    return made
+    return c.op("astype", c.op("power", *wide), dtype=x.dtype)
 
 
 @conversion("Reciprocal")
 def _reciprocal(c: Converter) -> Value:
     x = c.value(0)
-    made: Value = c.op("divide", c.builder.constant(np.asarray(1, x.dtype), "one"), x)
-    return made
+    return c.op("divide", c.builder.constant(np.asarray(1, x.dtype), "one"), x)
 
 
 @conversion("Dropout")
-def _dropout(c: Converter) -> Any:
+def _dropout(c: Converter) -> Value | list[Value]:
     c.attributes.get("seed")  # nothing is drawn
     x, rate = c.value(0), float(c.attributes.get("ratio", 0.5))
     ratio = c.number(1, "ratio")
     if c.number(2, "training mode") and (rate if ratio is None else ratio) != 0:
         raise c.fail("training is not known here")
-    made: Value = c.op("nn.dropout", x, rate=rate)
+    made = c.op("nn.dropout", x, rate=rate)
     if not c.several:
         return made
     kind = bool if c.opset >= 10 else x.dtype
@@ -151,8 +140,7 @@ def _cast(c: Converter) -> Value:
     dtype = c.type_of(1) if like else c.reader.dtype(c.attributes["to"], c.name)
     if dtype == "float8_e8m0fnu" and mode != "up":
         raise c.fail(f"powers of two are rounded up here, not {mode}")
-    made: Value = c.op("identity", x) if dtype == x.dtype else cast(c, x, dtype, saturate)
-    return made
+    return c.op("identity", x) if dtype == x.dtype else cast(c, x, dtype, saturate)
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
@@ -177,16 +165,12 @@ def _reduce(c: Converter, name: str) -> Value:
     if found is None:
         return x
     axes, keep = found
-    made: Value
     if x.dtype == "bool":  # the greatest of bools is whether one is true
         made = c.op(name, c.op("astype", x, dtype="int8"), axis=tuple(axes), keepdims=keep)
         if name == "max":
-            made = c.op("greater", made, c.builder.constant(np.int8(0), "zero"))
-            return made
-        made = c.op("astype", made, dtype="bool")
-        return made
-    made = c.op(name, x, axis=tuple(axes), keepdims=keep)
-    return made
+            return c.op("greater", made, c.builder.constant(np.int8(0), "zero"))
+        return c.op("astype", made, dtype="bool")
+    return c.op(name, x, axis=tuple(axes), keepdims=keep)
 
 
 for _theirs, _ours in {
@@ -211,7 +195,7 @@ def _reduce_of_each(c: Converter) -> Value:
         wide = "float64" if x.dtype == "float64" else "float32"
         return cast(c, c.op("sqrt", cast(c, total, wide)), x.dtype)
     if op == "ReduceLogSum":
-        return c.op("log", total)  # type: ignore[no-any-return]
+        return c.op("log", total)
     return total
 
 

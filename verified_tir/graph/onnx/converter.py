@@ -168,9 +168,15 @@ class Converter:
             raise self.fail(f"its {what} is one number, and not of shape {[*array.shape]}")
         return array.item()
 
-    def op(self, name: str, *inputs: Value, **attrs: Any) -> Any:
-        """A node of the graph, named after this one's result."""
-        return self.builder.op(name, *inputs, name=self.node.output[0], source=self.name, **attrs)
+    def op(self, name: str, *inputs: Value, **attrs: Any) -> Value:
+        """The result of a node of the graph, named after this one's result."""
+        (made,) = self.results(name, *inputs, **attrs)
+        return made
+
+    def results(self, name: str, *inputs: Value, **attrs: Any) -> tuple[Value, ...]:
+        """The results of a node of the graph, which may have several."""
+        made = self.builder.op(name, *inputs, name=self.node.output[0], source=self.name, **attrs)
+        return made if isinstance(made, tuple) else (made,)
 
 
 __all__ = ["Attributes", "Converter", "at", "name_of", "shown"]

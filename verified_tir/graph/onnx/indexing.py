@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,7 +20,7 @@ for _theirs, _ours in {
 
 
 @conversion("BitShift")
-def _shift(c: Converter) -> Any:
+def _shift(c: Converter) -> Value:
     direction = c.attributes["direction"]
     if direction not in ("LEFT", "RIGHT"):
         raise c.fail(f"direction is LEFT or RIGHT, not {direction}")
@@ -28,7 +28,7 @@ def _shift(c: Converter) -> Any:
 
 
 @conversion("Mod")
-def _mod(c: Converter) -> Any:
+def _mod(c: Converter) -> Value:
     x, truncated = c.value(0), c.attributes.get("fmod", 0)
     if np.dtype(x.dtype).kind in "iu":
         return c.op("mod", x, c.value(1), truncated=bool(truncated))
@@ -36,14 +36,14 @@ def _mod(c: Converter) -> Any:
 
 
 @conversion("IsInf")
-def _isinf(c: Converter) -> Any:
+def _isinf(c: Converter) -> Value:
     a = c.attributes
     return c.op("isinf", c.value(0), negative=bool(a.get("detect_negative", 1)),
                 positive=bool(a.get("detect_positive", 1)))  # fmt: skip
 
 
 @conversion("EyeLike")
-def _eye(c: Converter) -> Any:
+def _eye(c: Converter) -> Value:
     rows, columns = c.value(0).shape
     given = c.attributes.get("dtype", 0)
     dtype = c.reader.dtype(given, c.name) if given else c.value(0).dtype
@@ -65,7 +65,7 @@ def _checked(c: Converter, k: int, sizes: list[int]) -> Value:
 
 
 @conversion("ScatterElements", "Scatter")
-def _scatter_elements(c: Converter) -> Any:
+def _scatter_elements(c: Converter) -> Value:
     x = c.value(0)
     axis = axis_of(c.attributes.get("axis", 0), x.rank)
     indices = _checked(c, 1, [x.shape[axis]])
@@ -84,19 +84,19 @@ def _slices(c: Converter, x: Value, k: int, common: int = 0) -> Value:
 
 
 @conversion("ScatterND")
-def _scatter_nd(c: Converter) -> Any:
+def _scatter_nd(c: Converter) -> Value:
     x = c.value(0)
     return c.op("scatter_nd", x, _slices(c, x, 1), c.value(2), reduction=c.attributes.get("reduction", "none"))
 
 
 @conversion("GatherND")
-def _gather_nd(c: Converter) -> Any:
+def _gather_nd(c: Converter) -> Value:
     x, common = c.value(0), int(c.attributes.get("batch_dims", 0))
     return c.op("gather_nd", x, _slices(c, x, 1, common), batch_dims=common)
 
 
 @conversion("OneHot")
-def _one_hot(c: Converter) -> Any:
+def _one_hot(c: Converter) -> Value:
     depth = c.number(1, "depth")
     if not 1 <= depth <= LARGEST or depth != int(depth):
         raise c.fail(f"depth is a number of classes, not {depth}")
@@ -107,18 +107,18 @@ def _one_hot(c: Converter) -> Any:
 
 
 @conversion("TopK")
-def _topk(c: Converter) -> Any:
+def _topk(c: Converter) -> Sequence[Value]:
     x, a = c.value(0), c.attributes
     if "k" in a:
         k = int(a["k"])
     else:
         k = int(c.number(1, "k"))
     a.get("sorted")  # in order is one of the orders that "not sorted" allows
-    return c.op("topk", x, k=k, axis=a.get("axis", -1), largest=bool(a.get("largest", 1)))
+    return c.results("topk", x, k=k, axis=a.get("axis", -1), largest=bool(a.get("largest", 1)))
 
 
 @conversion("ReverseSequence")
-def _reverse_sequence(c: Converter) -> Any:
+def _reverse_sequence(c: Converter) -> Value:
     x, lengths = c.value(0), c.value(1)
     batch, time = c.attributes.get("batch_axis", 1), c.attributes.get("time_axis", 0)
     if {batch, time} != {0, 1} or x.rank < 2:
@@ -129,7 +129,7 @@ def _reverse_sequence(c: Converter) -> Any:
 
 
 @conversion("Compress")
-def _compress(c: Converter) -> Any:
+def _compress(c: Converter) -> Value:
     x, kept = c.value(0), c.array(1, "condition")
     assert kept is not None
     axis = c.attributes.get("axis")
@@ -142,7 +142,7 @@ def _compress(c: Converter) -> Any:
 
 
 @conversion("Einsum")
-def _einsum(c: Converter) -> Any:
+def _einsum(c: Converter) -> Value:
     return c.op("einsum", *c.values(), equation=c.attributes["equation"])
 
 
@@ -150,7 +150,7 @@ def _einsum(c: Converter) -> Any:
 
 
 @conversion("DepthToSpace")
-def _depth_to_space(c: Converter) -> Any:
+def _depth_to_space(c: Converter) -> Value:
     x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
     n, (depth, h, w) = x.dims[0], numbers(x.dims[1:], f"{x.name} behind its first dimension")
     if b < 1 or depth % (b * b) or mode not in ("DCR", "CRD"):
@@ -164,7 +164,7 @@ def _depth_to_space(c: Converter) -> Any:
 
 
 @conversion("SpaceToDepth")
-def _space_to_depth(c: Converter) -> Any:
+def _space_to_depth(c: Converter) -> Value:
     x, b, mode = c.value(0), int(c.attributes["blocksize"]), c.attributes.get("mode", "DCR")
     n, (depth, h, w) = x.dims[0], numbers(x.dims[1:], f"{x.name} behind its first dimension")
     if b < 1 or h % b or w % b or mode not in ("DCR", "CRD"):

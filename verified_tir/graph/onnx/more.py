@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from verified_tir.graph.element_types import SMALL
@@ -18,7 +16,7 @@ for _theirs, _ours in {"Tan": "tan", "Atan": "atan", "Sinh": "sinh", "Cosh": "co
 
 
 @conversion("ArgMax", "ArgMin")
-def _argument(c: Converter) -> Any:
+def _argument(c: Converter) -> Value:
     a = c.attributes
     return c.op(
         c.node.op_type.lower(), c.value(0), axis=a.get("axis", 0), keepdims=bool(a.get("keepdims", 1)),
@@ -28,12 +26,11 @@ def _argument(c: Converter) -> Any:
 
 def together(c: Converter, x: Value, axis: int) -> Value:
     """All dimensions from the axis on together, as operators before opset 13 take them; those before it likewise."""
-    made: Value = c.op("flatten", x, axis=axis)
-    return made
+    return c.op("flatten", x, axis=axis)
 
 
 @conversion("Hardmax")
-def _hardmax(c: Converter) -> Any:
+def _hardmax(c: Converter) -> Value:
     x = c.value(0)
     axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, x.rank))
     flat = x
@@ -47,7 +44,7 @@ def _hardmax(c: Converter) -> Any:
 
 
 @conversion("CumSum")
-def _cumsum(c: Converter) -> Any:
+def _cumsum(c: Converter) -> Value:
     a = c.attributes
     return c.op(
         "cumsum", c.value(0), axis=int(c.number(1, "axis")), exclusive=bool(a.get("exclusive", 0)),
@@ -56,18 +53,18 @@ def _cumsum(c: Converter) -> Any:
 
 
 @conversion("GatherElements")
-def _gather_elements(c: Converter) -> Any:
+def _gather_elements(c: Converter) -> Value:
     return c.op("gather_elements", c.value(0), c.value(1), axis=c.attributes.get("axis", 0))
 
 
 @conversion("ConstantOfShape")
-def _constant_of_shape(c: Converter) -> Any:
+def _constant_of_shape(c: Converter) -> Value:
     value = np.asarray(c.attributes.get("value", np.zeros(1, np.float32))).reshape(())
     return c.op("broadcast_to", c.builder.constant(value, "value"), shape=tuple(c.sizes(0, "shape") or ()))
 
 
 @conversion("Range")
-def _range(c: Converter) -> Any:
+def _range(c: Converter) -> Value:
     dtype = c.type_of(0)
     if np.dtype(dtype).kind not in "iu":
         return _floats_in_range(c, dtype)
@@ -93,18 +90,18 @@ def _floats_in_range(c: Converter, dtype: str) -> Value:
 
 
 @conversion("Tile")
-def _tile(c: Converter) -> Any:
+def _tile(c: Converter) -> Value:
     return c.op("tile", c.value(0), repeats=tuple(c.numbers(1, "repeats") or ()))
 
 
 @conversion("Trilu")
-def _trilu(c: Converter) -> Any:
+def _trilu(c: Converter) -> Value:
     k = c.number(1, "diagonal")
     return c.op("trilu", c.value(0), k=0 if k is None else int(k), upper=bool(c.attributes.get("upper", 1)))
 
 
 @conversion("Mean")
-def _mean(c: Converter) -> Any:
+def _mean(c: Converter) -> Value:
     first, *rest = c.values()
     count = len(rest) + 1
     for other in rest:
@@ -113,7 +110,7 @@ def _mean(c: Converter) -> Any:
 
 
 @conversion("Shrink")
-def _shrink(c: Converter) -> Any:
+def _shrink(c: Converter) -> Value:
     x, dtype = c.value(0), c.value(0).dtype
     edge, bias = (np.asarray(c.attributes.get(n, d)).astype(dtype) for n, d in (("lambd", 0.5), ("bias", 0.0)))
     least, most, more, zero = (c.builder.constant(a, "number") for a in (-edge, edge, bias, np.zeros((), dtype)))
@@ -122,7 +119,7 @@ def _shrink(c: Converter) -> Any:
 
 
 @conversion("InstanceNormalization")
-def _instance_norm(c: Converter) -> Any:
+def _instance_norm(c: Converter) -> Value:
     x = c.value(0)
     if x.rank < 3:
         raise c.fail(f"it takes x[n, c, …], not {x.rank} dimensions")
@@ -140,7 +137,6 @@ def cast(c: Converter, v: Value, dtype: str, saturate: bool = True) -> Value:
     """The elements in another type, small ones by their own operator; the same if they are of it."""
     if v.dtype == dtype:
         return v
-    made: Value
     if v.dtype in SMALL or dtype in SMALL:
         made = c.op("convert", v, from_dtype=v.dtype, dtype=dtype, saturate=saturate)
     else:
@@ -154,7 +150,7 @@ def product(c: Converter, a: Value, b: Value) -> Value:
         raise c.fail("scalars are not matrices")
     left = c.op("expand_dims", a, axis=(0,)) if a.rank == 1 else a
     right = c.op("expand_dims", b, axis=(1,)) if b.rank == 1 else b
-    made: Value = c.op("matmul", left, right)
+    made = c.op("matmul", left, right)
     gone = (*([-2] if left is not a else []), *([-1] if right is not b else []))
     return c.op("squeeze", made, axis=gone) if gone else made
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from verified_tir.graph.ir import Value
@@ -20,22 +18,19 @@ def _batch_norm(c: Converter) -> Value:
         raise c.fail("statistics for each place, spatial=0, are not known here")
     if c.attributes.get("training_mode", 0) or (c.opset < 14 and any(c.node.output[1:])):
         raise c.fail("training is not known here")
-    made: Value = c.op("nn.batch_norm", *c.values(), epsilon=float(c.attributes.get("epsilon", 1e-5)))
-    return made
+    return c.op("nn.batch_norm", *c.values(), epsilon=float(c.attributes.get("epsilon", 1e-5)))
 
 
 @conversion("LayerNormalization")
-def _layer_norm(c: Converter) -> Any:
+def _layer_norm(c: Converter) -> Value | list[Value]:
     x, scale = c.value(0), c.value(1)
     axis = axis_of(c.attributes.get("axis", -1), x.rank)
     axes, epsilon = tuple(range(axis, x.rank)), float(c.attributes.get("epsilon", 1e-5))
     stash = c.reader.dtype(c.attributes.get("stash_type", 1), "stash_type")
     bias = c.value(2) if c.has(2) else None
-    made: Value
     if stash == x.dtype and not c.several and scale.dims == x.dims[axis:]:
         zero = c.builder.constant(np.zeros(scale.shape, scale.dtype), "bias") if bias is None else bias
-        made = c.op("nn.layer_norm", x, scale, zero, axes=axes, epsilon=epsilon)
-        return made
+        return c.op("nn.layer_norm", x, scale, zero, axes=axes, epsilon=epsilon)
     mean, inverse, made = _normalised(c, x, axes, epsilon, stash)
     made = c.op("multiply", made if stash == x.dtype else c.op("astype", made, dtype=x.dtype), scale)
     return [made if bias is None else c.op("add", made, bias), mean, inverse]
@@ -57,11 +52,10 @@ def _normalised(
 @conversion("LRN")
 def _lrn(c: Converter) -> Value:
     a = c.attributes
-    made: Value = c.op(
+    return c.op(
         "nn.lrn", c.value(0), size=a["size"], alpha=float(a.get("alpha", 1e-4)), beta=float(a.get("beta", 0.75)),
         bias=float(a.get("bias", 1.0)),
     )  # fmt: skip
-    return made
 
 
 @conversion("Softmax", "LogSoftmax")
@@ -69,12 +63,9 @@ def _softmax(c: Converter) -> Value:
     x = c.value(0)
     name = "nn.softmax" if c.node.op_type == "Softmax" else "nn.log_softmax"
     axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, x.rank))
-    made: Value
     if c.opset >= 13 or axis == x.rank - 1:
-        made = c.op(name, x, axis=axis)
-        return made
-    made = c.op("reshape", c.op(name, together(c, x, axis), axis=1), shape=x.dims)
-    return made
+        return c.op(name, x, axis=axis)
+    return c.op("reshape", c.op(name, together(c, x, axis), axis=1), shape=x.dims)
 
 
 __all__: list[str] = []

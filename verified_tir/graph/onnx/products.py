@@ -29,7 +29,7 @@ def _gemm(c: Converter) -> Value:
         if np.dtype(a.dtype).kind in "iu" and factor != int(factor):
             raise c.fail(f"{name} is {factor}, and its elements are {a.dtype}")
     at, bt = bool(c.attributes.get("transA", 0)), bool(c.attributes.get("transB", 0))
-    y: Value = c.op("nn.dense", a, b) if bt and not at else c.op("matmul", a, b, transpose_a=at, transpose_b=bt)
+    y = c.op("nn.dense", a, b) if bt and not at else c.op("matmul", a, b, transpose_a=at, transpose_b=bt)
     if alpha != 1.0:
         y = c.op("multiply", y, c.builder.constant(np.asarray(alpha, y.dtype), "alpha"))
     if c.has(2) and beta != 0.0:  # nothing is added then, not even 0 times infinity

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from verified_tir.graph.sizes import Dim, numbers
 def _along(c: Converter, v: Value, shape: Sequence[Dim], axis: int) -> Value:
     """A number for each place along an axis, one for all, or one for each block along the axis, as it is broadcast."""
     block = int(c.attributes.get("block_size", 0))
-    made: Value
     if block:
         shape = numbers(shape, "what is quantised in blocks")
         count = -(-shape[axis] // block) if block > 0 else 0
@@ -29,15 +27,12 @@ def _along(c: Converter, v: Value, shape: Sequence[Dim], axis: int) -> Value:
                 f"blocks of {block} along axis {axis} of {list(shape)} have no scales of shape {list(v.shape)}"
             )
         places = c.builder.constant(np.arange(shape[axis], dtype=np.int64) // block, "blocks")
-        made = c.op("take", v, places, axis=axis)
-        return made
+        return c.op("take", v, places, axis=axis)
     if v.type.size == 1 and v.rank <= 1:
-        made = c.op("reshape", v, shape=())
-        return made
+        return c.op("reshape", v, shape=())
     if v.rank != 1:
         raise c.fail(f"scales are one number, or as many as there are along an axis, and not of shape {list(v.shape)}")
-    made = c.op("reshape", v, shape=tuple(v.shape[0] if k == axis else 1 for k in range(len(shape))))
-    return made
+    return c.op("reshape", v, shape=tuple(v.shape[0] if k == axis else 1 for k in range(len(shape))))
 
 
 def _axis(c: Converter, x: Value) -> int:
@@ -47,7 +42,7 @@ def _axis(c: Converter, x: Value) -> int:
 
 
 @conversion("DequantizeLinear")
-def _dequantise(c: Converter) -> Any:
+def _dequantise(c: Converter) -> Value:
     x, scale = c.value(0), c.value(1)
     given = c.attributes.get("output_dtype", 0)
     dtype = c.reader.dtype(given, c.name) if given else scale.dtype
@@ -61,7 +56,7 @@ def _dequantise(c: Converter) -> Any:
 
 
 @conversion("QuantizeLinear")
-def _quantise(c: Converter) -> Any:
+def _quantise(c: Converter) -> Value:
     x, scale = c.value(0), c.value(1)
     if c.attributes.get("precision", 0):
         raise c.fail("the precision of the quotient is that of float32 here")
@@ -76,11 +71,9 @@ def _quantise(c: Converter) -> Any:
 
 def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate: bool = True) -> Value:
     """A float32, rounded to even and moved by the zero, in an integer type that it is kept within."""
-    made: Value
     if dtype.startswith("float"):
         moved = x if zero is None else c.op("add", x, zero)
-        made = c.op("convert", moved, from_dtype="float32", dtype=dtype, saturate=saturate)
-        return made
+        return c.op("convert", moved, from_dtype="float32", dtype=dtype, saturate=saturate)
     rounded = c.op("round", x)
     moved = rounded if zero is None else c.op("add", rounded, zero)
     if dtype in INTEGERS:  # their conversion does not keep it within
@@ -90,7 +83,7 @@ def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate:
 
 
 @conversion("MatMulInteger")
-def _matmul_integer(c: Converter) -> Any:
+def _matmul_integer(c: Converter) -> Value:
     a, b = (cast(c, c.value(k), "int32") for k in (0, 1))
     if c.has(2):
         zero = cast(c, c.value(2), "int32")
@@ -111,8 +104,7 @@ def _without_zero(c: Converter, v: Value, zero: int, shape: Sequence[int] | None
     z = cast(c, c.value(zero), "int32")
     if z.type.size != 1 and shape is None:
         raise c.fail("it has one zero for the whole")
-    made: Value = c.op("subtract", wide, c.op("reshape", z, shape=() if z.type.size == 1 else tuple(shape or ())))
-    return made
+    return c.op("subtract", wide, c.op("reshape", z, shape=() if z.type.size == 1 else tuple(shape or ())))
 
 
 def _rescaled(c: Converter, total: Value, scales: Sequence[Value], zero: Value) -> Value:
@@ -128,12 +120,11 @@ def _one(c: Converter, k: int) -> Value:
     v = c.value(k)
     if v.type.size != 1:
         raise c.fail(f"operand {k} is one number here, not {v.type.size}")
-    made: Value = c.op("reshape", v, shape=())
-    return made
+    return c.op("reshape", v, shape=())
 
 
 @conversion("QLinearMatMul")
-def _qlinear_matmul(c: Converter) -> Any:
+def _qlinear_matmul(c: Converter) -> Value:
     a, b = _without_zero(c, c.value(0), 2, None), _without_zero(c, c.value(3), 5, None)
     return _rescaled(c, product(c, a, b), [_one(c, k) for k in (1, 4, 6)], c.value(7))
 
@@ -141,7 +132,6 @@ def _qlinear_matmul(c: Converter) -> Any:
 def _channels(c: Converter, k: int, w: Value) -> Value:
     """Numbers of the output's channels, as weights are multiplied by them, or one."""
     v = c.value(k)
-    made: Value
     if v.type.size == 1:
         made = c.op("reshape", v, shape=())
     else:
@@ -150,7 +140,7 @@ def _channels(c: Converter, k: int, w: Value) -> Value:
 
 
 @conversion("QLinearConv")
-def _qlinear_conv(c: Converter) -> Any:
+def _qlinear_conv(c: Converter) -> Value:
     w = c.value(3)
     x = _without_zero(c, c.value(0), 2, None)
     own = _without_zero(c, w, 5, (w.shape[0], *(1 for _ in w.shape[1:])))
@@ -160,7 +150,7 @@ def _qlinear_conv(c: Converter) -> Any:
 
 
 @conversion("ConvInteger")
-def _conv_integer(c: Converter) -> Any:
+def _conv_integer(c: Converter) -> Value:
     w = c.value(1)
     x = _without_zero(c, c.value(0), 2, None)
     return convolution(c, x, _without_zero(c, w, 3, (w.shape[0], *(1 for _ in w.shape[1:]))), [])

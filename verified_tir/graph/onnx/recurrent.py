@@ -71,7 +71,7 @@ class Recurrence:
         return self.part(v, 0, d, 1, squeeze=True)
 
     def part(self, v: Value, axis: int, first: int, count: int, squeeze: bool = False) -> Value:
-        made: Value = self.c.op("strided_slice", v, axes=(axis,), begin=(first,), end=(first + count,))
+        made = self.c.op("strided_slice", v, axes=(axis,), begin=(first,), end=(first + count,))
         if squeeze:
             made = self.c.op("squeeze", made, axis=(axis,))
         return made
@@ -102,18 +102,15 @@ class Recurrence:
         return first
 
     def times(self, a: Value, b: Value) -> Value:
-        made: Value = self.c.op("multiply", a, b)
-        return made
+        return self.c.op("multiply", a, b)
 
     def product(self, a: Value, w: Value) -> Value:
         """a · wᵀ"""
-        made: Value = self.c.op("nn.dense", a, w)
-        return made
+        return self.c.op("nn.dense", a, w)
 
     def activation(self, d: int, k: int, v: Value) -> Value:
         name = self.activations[d * len(OF_GATES[self.kind]) + k]
-        made: Value = self.c.op(ACTIVATIONS[name], v)
-        return made
+        return self.c.op(ACTIVATIONS[name], v)
 
     # -- steps ---------------------------------------------------------------------------------------------------------
 
@@ -136,8 +133,7 @@ class Recurrence:
 
     def stacked(self, values: Sequence[Value]) -> Value:
         wide = [self.c.op("expand_dims", v, axis=(0,)) for v in values]
-        made: Value = wide[0] if len(wide) == 1 else self.c.op("concat", *wide, axis=0)
-        return made
+        return wide[0] if len(wide) == 1 else self.c.op("concat", *wide, axis=0)
 
     def direction(self, d: int, backwards: bool) -> tuple[list[Value], Value | None]:
         count = GATES[self.kind]
@@ -194,7 +190,7 @@ class Recurrence:
 
 
 @conversion(*GATES)
-def _recurrent(c: Converter) -> Any:
+def _recurrent(c: Converter) -> list[Value]:
     return Recurrence(c).run()
 
 

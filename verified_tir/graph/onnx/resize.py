@@ -113,8 +113,7 @@ def _repeated(c: Converter, x: Value, moved: Sequence[Axis], place: str, nearest
         if a.axis not in times or a.after % a.before or (index != np.arange(a.after) // (a.after // a.before)).any():
             return None
         times[a.axis] = a.after // a.before
-    made: Value = c.op("nn.upsampling", x, scale_h=times[2], scale_w=times[3])
-    return made
+    return c.op("nn.upsampling", x, scale_h=times[2], scale_w=times[3])
 
 
 def _axes(c: Converter, x: Value, axes: Sequence[int], scales: Any, sizes: Any, roi: Any, policy: str) -> list[Axis]:
@@ -209,8 +208,7 @@ def _taps(
 
 
 def _taken(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64]) -> Value:
-    made: Value = c.op("take", x, c.builder.constant(index.astype(np.int32), "places"), axis=a.axis)
-    return made
+    return c.op("take", x, c.builder.constant(index.astype(np.int32), "places"), axis=a.axis)
 
 
 def _weighted(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64], weights: Numbers) -> Value:
@@ -222,7 +220,7 @@ def _weighted(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64], wei
         if not weights[:, k].any():
             continue
         weight = c.builder.constant(weights[:, k].reshape(shape).astype(x.dtype), "weights")
-        term: Value = c.op("multiply", _taken(c, x, a, index[:, k]), weight)
+        term = c.op("multiply", _taken(c, x, a, index[:, k]), weight)
         found = term if found is None else c.op("add", found, term)
     assert found is not None
     return found
@@ -234,8 +232,7 @@ def _extrapolated(c: Converter, x: Value, a: Axis, outside: npt.NDArray[np.bool_
         return x
     shape = [a.after if k == a.axis else 1 for k in range(x.rank)]
     mask = c.builder.constant(outside.reshape(shape), "outside")
-    made: Value = c.op("where", mask, c.builder.constant(np.asarray(value, x.dtype), "beyond"), x)
-    return made
+    return c.op("where", mask, c.builder.constant(np.asarray(value, x.dtype), "beyond"), x)
 
 
 __all__ = ["resize", "upsample"]

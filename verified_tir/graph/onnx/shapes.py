@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
@@ -21,12 +21,11 @@ def _concat(c: Converter) -> Value:
     while len(parts) > TOGETHER:  # an element of many parts is a choice that is nested as deep as there are parts
         groups = [parts[k : k + TOGETHER] for k in range(0, len(parts), TOGETHER)]
         parts = [c.op("concat", *some, axis=c.attributes["axis"]) if len(some) > 1 else some[0] for some in groups]
-    made: Value = c.op("concat", *parts, axis=c.attributes["axis"])
-    return made
+    return c.op("concat", *parts, axis=c.attributes["axis"])
 
 
 @conversion("Split")
-def _split(c: Converter) -> Any:
+def _split(c: Converter) -> Sequence[Value]:
     x = c.value(0)
     axis = c.attributes.get("axis", 0)
     parts = c.sizes(1, "split")
@@ -37,7 +36,7 @@ def _split(c: Converter) -> Any:
         (size,) = numbers(x.dims[axis:][:1], f"{x.name} along its axis {axis}")
         each = -(-size // count)
         parts = [min(each, size - k * each) for k in range(count)]
-    return c.op("split", x, sections=tuple(map(normal, accumulate(parts[:-1]))), axis=axis)
+    return c.results("split", x, sections=tuple(map(normal, accumulate(parts[:-1]))), axis=axis)
 
 
 @conversion("Slice")
@@ -54,8 +53,7 @@ def _slice(c: Converter) -> Value:
     if len({axis_of(a, x.rank) for a in axes}) != len(axes):
         raise c.fail(f"an axis stands twice in {axes}")
     begin = [_clamped(b, x.dims[a], s) for b, a, s in zip(starts, axes, steps, strict=True)]
-    made: Value = c.op("strided_slice", x, axes=tuple(axes), begin=tuple(begin), end=tuple(ends), strides=tuple(steps))
-    return made
+    return c.op("strided_slice", x, axes=tuple(axes), begin=tuple(begin), end=tuple(ends), strides=tuple(steps))
 
 
 def _clamped(start: Dim, size: Dim, step: int) -> Dim:
@@ -69,27 +67,22 @@ def _clamped(start: Dim, size: Dim, step: int) -> Dim:
 def _reshape(c: Converter) -> Value:
     x, shape = c.value(0), c.sizes(1, "shape")
     assert shape is not None
-    made: Value
     if c.attributes.get("allowzero", 0) and 0 in shape:
         if -1 in shape or x.type.size:
             raise c.fail(f"{shape_text(x.dims)} cannot take the shape {shape_text(shape)}")
-        made = c.op("empty", x, shape=tuple(shape))
-        return made
-    made = c.op("reshape", x, shape=tuple(shape))
-    return made
+        return c.op("empty", x, shape=tuple(shape))
+    return c.op("reshape", x, shape=tuple(shape))
 
 
 @conversion("Flatten")
 def _flatten(c: Converter) -> Value:
-    made: Value = c.op("flatten", c.value(0), axis=c.attributes.get("axis", 1))
-    return made
+    return c.op("flatten", c.value(0), axis=c.attributes.get("axis", 1))
 
 
 @conversion("Transpose")
 def _transpose(c: Converter) -> Value:
     axes = c.attributes.get("perm")
-    made: Value = c.op("permute_dims", c.value(0), axes=None if axes is None else tuple(axes))
-    return made
+    return c.op("permute_dims", c.value(0), axes=None if axes is None else tuple(axes))
 
 
 @conversion("Squeeze", "Unsqueeze")
@@ -101,8 +94,7 @@ def _squeeze(c: Converter) -> Value:
         if len({axis_of(a, all_of) for a in axes}) != len(axes):
             raise c.fail(f"an axis stands twice in {axes}")
     name = "squeeze" if c.node.op_type == "Squeeze" else "expand_dims"
-    made: Value = c.op(name, c.value(0), axis=None if axes is None else tuple(axes))
-    return made
+    return c.op(name, c.value(0), axis=None if axes is None else tuple(axes))
 
 
 @conversion("Expand")
@@ -111,8 +103,7 @@ def _expand(c: Converter) -> Value:
 
     x, shape = c.value(0), c.sizes(1, "shape")
     assert shape is not None
-    made: Value = c.op("broadcast_to", x, shape=tuple(broadcast_shape(x.dims, shape)))
-    return made
+    return c.op("broadcast_to", x, shape=tuple(broadcast_shape(x.dims, shape)))
 
 
 @conversion("Gather")
@@ -124,8 +115,7 @@ def _gather(c: Converter) -> Value:
         raise c.fail(f"its indices are {known.min()} to {known.max()}, and there are {size} elements")
     if size == 0 and 0 not in c.value(1).dims:
         raise c.fail("there are no elements to be taken")
-    made: Value = c.op("take", x, c.value(1), axis=axis)
-    return made
+    return c.op("take", x, c.value(1), axis=axis)
 
 
 @conversion("Pad")
@@ -143,8 +133,7 @@ def _pad(c: Converter) -> Value:
     value = c.number(2, "value")
     fill = float(c.attributes.get("value", 0.0)) if value is None else value
     width = tuple(pads[k + side * rank] for k in range(rank) for side in (0, 1))
-    made: Value = c.op("nn.pad", x, pad_width=width, pad_value=fill, pad_mode=c.attributes.get("mode", "constant"))
-    return made
+    return c.op("nn.pad", x, pad_width=width, pad_value=fill, pad_mode=c.attributes.get("mode", "constant"))
 
 
 __all__: list[str] = []

@@ -47,15 +47,13 @@ def _wide(c: Converter, v: Value) -> Value:
     """A tensor of three dimensions with one more, of extent 1, before the last."""
     if v.rank != 3:
         return v
-    made: Value = c.op("expand_dims", v, axis=(2,))
-    return made
+    return c.op("expand_dims", v, axis=(2,))
 
 
 def _narrow(c: Converter, v: Value, rank: int) -> Value:
     if rank == 2:
         return v
-    made: Value = c.op("squeeze", v, axis=(2,))
-    return made
+    return c.op("squeeze", v, axis=(2,))
 
 
 def _extents(x: Value) -> tuple[int, ...]:
@@ -110,10 +108,8 @@ def convolution(c: Converter, x: Value, w: Value, bias: Sequence[Value]) -> Valu
     rank = _shape_of_weights(c, x, w)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
     pads, groups = _padding(c, x, w.shape[2:]), int(c.attributes.get("group", 1))
-    made: Value
     if rank > 2:
-        made = c.op("nn.conv", x, w, *bias, strides=strides, dilation=dilation, padding=pads, groups=groups)
-        return made
+        return c.op("nn.conv", x, w, *bias, strides=strides, dilation=dilation, padding=pads, groups=groups)
     made = c.op(
         "nn.conv2d", _wide(c, x), _wide(c, w), *bias, strides=_two(strides), dilation=_two(dilation),
         padding=_four(pads), groups=groups,
@@ -139,12 +135,10 @@ def conv_transpose(c: Converter) -> Value:
         pads = _halves([max(0, t) for t in total], "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER")
     else:
         pads = _padding(c, x, w.shape[2:])
-    made: Value
     groups = int(c.attributes.get("group", 1))
     if rank > 2:
-        made = c.op("nn.conv_transpose", x, w, *bias, strides=strides, dilation=dilation, padding=pads,
+        return c.op("nn.conv_transpose", x, w, *bias, strides=strides, dilation=dilation, padding=pads,
                     output_padding=more, groups=groups)  # fmt: skip
-        return made
     made = c.op(
         "nn.conv2d_transpose", _wide(c, x), _wide(c, w), *bias, strides=_two(strides), dilation=_two(dilation),
         padding=_four(pads), output_padding=_two(more, 0), groups=groups,
@@ -152,7 +146,7 @@ def conv_transpose(c: Converter) -> Value:
     return _narrow(c, made, rank)
 
 
-def pool(c: Converter) -> Any:
+def pool(c: Converter) -> Value | list[Value]:
     """MaxPool and AveragePool."""
     x = c.value(0)
     rank = _rank(c, x)

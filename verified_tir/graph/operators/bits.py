@@ -105,13 +105,11 @@ def _number(value: float) -> Expr:
 
 
 def _asin(x: Expr) -> Expr:
-    found: Expr = T.atan2(x, te.sqrt((_number(1) - x) * (_number(1) + x)))
-    return found
+    return T.atan2(x, te.sqrt((_number(1) - x) * (_number(1) + x)))
 
 
 def _acos(x: Expr) -> Expr:
-    found: Expr = T.atan2(te.sqrt((_number(1) - x) * (_number(1) + x)), x)
-    return found
+    return T.atan2(te.sqrt((_number(1) - x) * (_number(1) + x)), x)
 
 
 def _asinh(x: Expr) -> Expr:

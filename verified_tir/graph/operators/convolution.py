@@ -47,8 +47,7 @@ def padded(x: Tensor, padding: Sequence[int], value: float = 0.0, name: str = "p
             (i >= top, top), (i < top + h, bottom), (j >= left, left), (j < left + w, right)) if needed]  # fmt: skip
         return te.if_then_else(te.all(*inside), x[b, k, i - top, j - left], const(value, x.dtype))
 
-    result: Tensor = te.compute((n, c, h + top + bottom, w + left + right), element, name=name)
-    return result
+    return te.compute((n, c, h + top + bottom, w + left + right), element, name=name)
 
 
 def window_extent(size: int, kernel: int, stride: int, dilation: int, what: str) -> int:
@@ -68,8 +67,7 @@ def biased(x: Tensor, bias: Tensor | None) -> Tensor:
         return x
     if dims(bias) != dims(x)[1:2]:
         raise GraphError(f"a bias of shape {shape_text(dims(bias))} does not fit {dim_text(dims(x)[1])} channels")
-    made: Tensor = te.compute(x.shape, lambda b, k, *at: x[(b, k, *at)] + bias[k], name="bias_add")
-    return made
+    return te.compute(x.shape, lambda b, k, *at: x(b, k, *at) + bias(k), name="bias_add")
 
 
 @operator("nn.conv2d")
@@ -97,7 +95,7 @@ def conv2d(
     def channel(k: Var) -> Expr:
         return rc if groups == 1 else k // (o // groups) * i + rc
 
-    result: Tensor = te.compute(
+    result = te.compute(
         (n, o, oh, ow),
         lambda b, k, y, z: te.sum(
             big[b, channel(k), y * sh + rh * dh, z * sw + rw * dw] * w[k, rc, rh, rw], axis=[rc, rh, rw]
@@ -124,8 +122,7 @@ def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool
     def element(t: Tensor, size: list[Dim], outer: Sequence[Var], row: Expr, column: Expr) -> Expr:
         own = outer[len(outer) - (len(size) - 2) :]
         inside = tuple(const(0) if e == 1 else i for e, i in zip(size[:-2], own, strict=True))
-        found: Expr = t[(*inside, row, column)]
-        return found
+        return t[(*inside, row, column)]
 
     def term(*i: Var) -> te.Reduce:
         *outer, y, z = i
@@ -133,8 +130,7 @@ def matmul(a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool
         right = element(b, sb, outer, z, k) if transpose_b else element(b, sb, outer, k, z)
         return te.sum(left * right, axis=k)
 
-    result: Tensor = te.compute((*batch, m, n), term, name="matmul")
-    return result
+    return te.compute((*batch, m, n), term, name="matmul")
 
 
 @operator("nn.dense")
@@ -147,7 +143,7 @@ def dense(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
     if k != kw:
         raise GraphError(f"rows of {dim_text(k)} elements are multiplied by rows of {dim_text(kw)}")
     r = te.reduce_axis((0, k), "k")
-    y: Tensor = te.compute((n, m), lambda i, j: te.sum(x[i, r] * w[j, r], axis=r), name="dense")
+    y = te.compute((n, m), lambda i, j: te.sum(x[i, r] * w[j, r], axis=r), name="dense")
     return y if bias is None else te.compute((n, m), lambda i, j: y[i, j] + bias[j], name="bias_add")
 
 

@@ -31,8 +31,7 @@ def sizes(*tensors: Tensor, values: Sequence[Dim], shape: Sequence[int], dtype: 
             found = one if k == len(every) - 1 else T.if_then_else(flat.equal(k), one, found)
         return found
 
-    result: Tensor = te.compute(list(shape), element, name="sizes")
-    return result
+    return te.compute(list(shape), element, name="sizes")
 
 
 @operator("arange")
@@ -44,8 +43,7 @@ def arange(*tensors: Tensor, count: Dim, start: Dim = 0, step: int = 1, dtype: s
         found: Expr = T.cast(i, dtype) * const(step, dtype)
         return found + (T.cast(widened(first), dtype) if isinstance(first, Expr) else const(first, dtype))
 
-    result: Tensor = te.compute([normal(count)], element, name="arange")
-    return result
+    return te.compute([normal(count)], element, name="arange")
 
 
 __all__ = ["arange", "sizes"]

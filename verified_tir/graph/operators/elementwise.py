@@ -73,15 +73,13 @@ def at(t: Tensor, indices: Sequence[Var]) -> Expr:
     """The element of a tensor that is broadcast to the rank of ``indices``."""
     size = dims(t)
     own = indices[len(indices) - len(size) :]
-    element: Expr = t[tuple(const(0) if n == 1 else i for n, i in zip(size, own, strict=True))]
-    return element
+    return t[tuple(const(0) if n == 1 else i for n, i in zip(size, own, strict=True))]
 
 
-def mapped(name: str, function: Callable[..., Any], *operands: Tensor) -> Tensor:
+def mapped(name: str, function: Callable[..., Expr], *operands: Tensor) -> Tensor:
     """``function`` of the operands' elements, at each place of their common shape."""
     shape = broadcast_shape(*(dims(t) for t in operands))
-    result: Tensor = te.compute(shape, lambda *i: function(*(at(t, i) for t in operands)), name=name)
-    return result
+    return te.compute(shape, lambda *i: function(*(at(t, i) for t in operands)), name=name)
 
 
 def is_nan(a: Expr) -> Expr:
@@ -157,27 +155,23 @@ def _one(x: Expr) -> Expr:
 
 def _gelu(x: Expr) -> Expr:
     half, root = const(0.5, x.dtype), const(2.0**-0.5, x.dtype)
-    found: Expr = half * x * (_one(x) + te.erf(x * root))
-    return found
+    return half * x * (_one(x) + te.erf(x * root))
 
 
 def _gelu_tanh(x: Expr) -> Expr:
     half, root, cube = (const(v, x.dtype) for v in (0.5, (2.0 / math.pi) ** 0.5, 0.044715))
-    found: Expr = half * x * (_one(x) + te.tanh(root * (x + cube * (x * x * x))))
-    return found
+    return half * x * (_one(x) + te.tanh(root * (x + cube * (x * x * x))))
 
 
 def _softplus(x: Expr) -> Expr:
-    found: Expr = T.max(const(0, x.dtype), x) + te.log1p(te.exp(-te.abs(x)))
-    return found
+    return T.max(const(0, x.dtype), x) + te.log1p(te.exp(-te.abs(x)))
 
 
 def _sign(x: Expr) -> Expr:
     zero, one = const(0, x.dtype), _one(x)
     negative = -one if x.dtype.is_float or x.dtype.min_value < 0 else x  # nothing is negative there
     rest = T.Select(x.equal(zero), zero, x) if x.dtype.is_float else x  # of -0.0, and NaN
-    found: Expr = T.Select(x > zero, one, T.Select(x < zero, negative, rest))
-    return found
+    return T.Select(x > zero, one, T.Select(x < zero, negative, rest))
 
 
 def _hard_sigmoid(x: Expr, alpha: float, beta: float) -> Expr:
@@ -246,8 +240,7 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
     """alpha · (exp(x) - 1) where x is negative, else x."""
 
     def element(e: Expr) -> Expr:
-        found: Expr = T.Select(e < const(0, e.dtype), const(alpha, e.dtype) * (te.exp(e) - _one(e)), e)
-        return found
+        return T.Select(e < const(0, e.dtype), const(alpha, e.dtype) * (te.exp(e) - _one(e)), e)
 
     return mapped("elu", element, x)
 
@@ -258,8 +251,7 @@ def celu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
 
     def element(e: Expr) -> Expr:
         zero, scale = const(0, e.dtype), const(alpha, e.dtype)
-        found: Expr = T.max(zero, e) + T.min(zero, scale * (te.exp(e / scale) - _one(e)))
-        return found
+        return T.max(zero, e) + T.min(zero, scale * (te.exp(e / scale) - _one(e)))
 
     return mapped("celu", element, x)
 

@@ -41,8 +41,7 @@ def layout_transform(x: Tensor, *, index_map: IndexMap, pad_value: float | None 
         inside = T.Not(substitute(padding, dict(zip(places, i, strict=True))))
         return T.if_then_else(inside, found, _value(x, pad_value))
 
-    result: Tensor = te.compute(shape, element, name="layout_transform")
-    return result
+    return te.compute(shape, element, name="layout_transform")
 
 
 @operator("pad")
@@ -60,8 +59,7 @@ def pad(x: Tensor, *, pad_width: Sequence[Sequence[int]], pad_value: float | Non
         return T.if_then_else(te.all(*inside), found, _value(x, pad_value)) if inside else found
 
     shape = [n + before + after for n, (before, after) in zip(size, pad_width, strict=True)]
-    result: Tensor = te.compute(shape, element, name="pad")
-    return result
+    return te.compute(shape, element, name="pad")
 
 
 @operator("crop")
@@ -76,10 +74,9 @@ def crop(
     for first, count, n in zip(start_indices, slice_sizes, size, strict=True):
         if first < 0 or not never_negative(count) or not never_negative(n - first - count):
             raise GraphError(f"{dim_text(count)} elements from {first} on are not within {dim_text(n)}")
-    result: Tensor = te.compute(
+    return te.compute(
         slice_sizes, lambda *i: x[tuple(v + first for v, first in zip(i, start_indices, strict=True))], name="crop"
     )
-    return result
 
 
 def _value(x: Tensor, value: float | None) -> Expr:

@@ -41,9 +41,8 @@ def _place(x: Tensor, axis: int, reducer: CommReducer, keepdims: bool, last: boo
         none = const(-1) if last else const(count)
         return (_LAST if last else FIRST)(T.if_then_else(found, k, none), axis=k)
 
-    place: Tensor = te.compute(shape, element, name="place")
-    result: Tensor = te.compute(shape, lambda *i: T.cast(place(*i), "int64"), name="argument")
-    return result
+    place = te.compute(shape, element, name="place")
+    return te.compute(shape, lambda *i: T.cast(place(*i), "int64"), name="argument")
 
 
 @operator("argmax")
@@ -70,8 +69,7 @@ def cumsum(x: Tensor, *, axis: int, exclusive: bool = False, reverse: bool = Fal
         counts = low < high if exclusive else low <= high
         return te.sum(T.if_then_else(counts, x[(*i[:a], k, *i[a + 1 :])], const(0, x.dtype)), axis=k)
 
-    result: Tensor = te.compute(size, element, name="cumsum")
-    return result
+    return te.compute(size, element, name="cumsum")
 
 
 @operator("gather_elements")
@@ -87,11 +85,9 @@ def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
         raise GraphError("there are no elements to be taken")
 
     def element(*i: Var) -> Expr:
-        found: Expr = x[(*i[:a], element_at(indices, i, count), *i[a + 1 :])]
-        return found
+        return x[(*i[:a], element_at(indices, i, count), *i[a + 1 :])]
 
-    result: Tensor = te.compute(many, element, name="gather_elements")
-    return result
+    return te.compute(many, element, name="gather_elements")
 
 
 @operator("tile")
@@ -100,12 +96,11 @@ def tile(x: Tensor, *, repeats: Sequence[int]) -> Tensor:
     size = dims(x)
     if len(repeats) != len(size) or any(r < 0 for r in repeats):
         raise GraphError(f"there is one number of repetitions for each of {len(size)} dimensions, not {list(repeats)}")
-    result: Tensor = te.compute(
+    return te.compute(
         [n * r for n, r in zip(size, repeats, strict=True)],
         lambda *i: x[tuple(v if r == 1 else v % n for v, n, r in zip(i, size, repeats, strict=True))],
         name="tile",
     )
-    return result
 
 
 @operator("trilu")
@@ -120,8 +115,7 @@ def trilu(x: Tensor, *, k: int = 0, upper: bool = True) -> Tensor:
         kept = column - row >= k if upper else column - row <= k
         return T.if_then_else(kept, x[i], const(0, x.dtype))
 
-    result: Tensor = te.compute(size, element, name="trilu")
-    return result
+    return te.compute(size, element, name="trilu")
 
 
 __all__ = ["argmax", "argmin", "cumsum", "gather_elements", "tile", "trilu"]

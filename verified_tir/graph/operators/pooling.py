@@ -50,12 +50,11 @@ def max_pool2d(
     least = float("-inf") if x.buffer.dtype.is_float else x.buffer.dtype.min_value
     big = padded(x, (top, left, bottom + more_h, right + more_w), least)
     rh, rw = te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
-    result: Tensor = te.compute(
+    return te.compute(
         (n, c, oh, ow),
         lambda b, k, i, j: MAX(big[b, k, i * sh + rh * dh, j * sw + rw * dw], axis=[rh, rw]),
         name="max_pool2d",
     )
-    return result
 
 
 @operator("nn.avg_pool2d")
@@ -76,7 +75,7 @@ def avg_pool2d(
     ow, more_w = window_count(w, kw, sw, ceil_mode, left, right)
     big = padded(x, (top, left, bottom + more_h, right + more_w), 0)
     rh, rw = te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
-    total: Tensor = te.compute(
+    total = te.compute(
         (n, c, oh, ow),
         lambda b, k, i, j: te.sum(big[b, k, i * sh + rh, j * sw + rw], axis=[rh, rw]),
         name="pool_sum",
@@ -96,11 +95,9 @@ def avg_pool2d(
         else:
             found = along(i, h, kh, sh, top, bottom) * along(j, w, kw, sw, left, right)
             count = T.cast(found, x.dtype)
-        element: Expr = total[b, k, i, j] / count
-        return element
+        return total[b, k, i, j] / count
 
-    result: Tensor = te.compute((n, c, oh, ow), average, name="avg_pool2d")
-    return result
+    return te.compute((n, c, oh, ow), average, name="avg_pool2d")
 
 
 @operator("nn.global_avg_pool2d")
@@ -108,10 +105,9 @@ def global_avg_pool2d(x: Tensor) -> Tensor:
     """Average over height and width; both become 1."""
     n, c, h, w = _image(x)
     rh, rw = te.reduce_axis((0, h), "rh"), te.reduce_axis((0, w), "rw")
-    total: Tensor = te.compute((n, c, 1, 1), lambda b, k, i, j: te.sum(x[b, k, rh, rw], axis=[rh, rw]), name="pool_sum")
+    total = te.compute((n, c, 1, 1), lambda b, k, i, j: te.sum(x[b, k, rh, rw], axis=[rh, rw]), name="pool_sum")
     count = const(h * w, x.dtype)
-    result: Tensor = te.compute((n, c, 1, 1), lambda b, k, i, j: total[b, k, i, j] / count, name="global_avg_pool2d")
-    return result
+    return te.compute((n, c, 1, 1), lambda b, k, i, j: total[b, k, i, j] / count, name="global_avg_pool2d")
 
 
 @operator("nn.global_max_pool2d")
@@ -119,10 +115,9 @@ def global_max_pool2d(x: Tensor) -> Tensor:
     """Greatest element over height and width, NaN if one is; both become 1."""
     n, c, h, w = _image(x)
     rh, rw = te.reduce_axis((0, h), "rh"), te.reduce_axis((0, w), "rw")
-    result: Tensor = te.compute(
+    return te.compute(
         (n, c, 1, 1), lambda b, k, i, j: REDUCERS["max"](x[b, k, rh, rw], axis=[rh, rw]), name="global_max_pool2d"
     )
-    return result
 
 
 def _image(x: Tensor) -> tuple[Dim, int, int, int]:

@@ -47,7 +47,7 @@ def reduced(
         term = of(x[tuple(indices)])
         return reducer(T.cast(term, "float32") if wide else term, axis=list(axes.values()))
 
-    result: Tensor = te.compute(shape, element, name=name)
+    result = te.compute(shape, element, name=name)
     if wide:
         total = result
         result = te.compute(shape, lambda *i: T.cast(total[i], x.dtype), name=f"{name}_rounded")
@@ -80,8 +80,7 @@ def mean(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False
     axes = [axis_of(a, x.ndim) for a in (range(x.ndim) if axis is None else axis)]
     total = reduced(x, te.sum, axes, keepdims, name="sum")
     count = counted(x, axes)
-    result: Tensor = te.compute(total.shape, lambda *i: total(*i) / count, name="mean")
-    return result
+    return te.compute(total.shape, lambda *i: total(*i) / count, name="mean")
 
 
 @operator("nn.softmax")
@@ -89,10 +88,9 @@ def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """exp(x - max) / sum of these, along an axis."""
     a = axis_of(axis, x.ndim)
     greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
-    e: Tensor = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
+    e = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
     total = reduced(e, te.sum, [a], True, name="total")
-    result: Tensor = te.compute(x.shape, lambda *i: e(*i) / at(total, i), name="softmax")
-    return result
+    return te.compute(x.shape, lambda *i: e(*i) / at(total, i), name="softmax")
 
 
 @operator("nn.log_softmax")
@@ -101,12 +99,11 @@ def log_softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     a = axis_of(axis, x.ndim)
     greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
     total: Tensor = _sum_of_exponentials(x, greatest, a)
-    result: Tensor = te.compute(x.shape, lambda *i: x(*i) - at(greatest, i) - te.log(at(total, i)), name="log_softmax")
-    return result
+    return te.compute(x.shape, lambda *i: x(*i) - at(greatest, i) - te.log(at(total, i)), name="log_softmax")
 
 
 def _sum_of_exponentials(x: Tensor, greatest: Tensor, axis: int) -> Tensor:
-    e: Tensor = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
+    e = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
     return reduced(e, te.sum, [axis], True, name="total")
 
 
@@ -126,11 +123,9 @@ def batch_norm(
 
     def element(*i: Var) -> Expr:
         c = i[a]
-        found: Expr = (x(*i) - moving_mean[c]) / te.sqrt(moving_var[c] + eps) * gamma[c] + beta[c]
-        return found
+        return (x(*i) - moving_mean(c)) / te.sqrt(moving_var(c) + eps) * gamma(c) + beta(c)
 
-    result: Tensor = te.compute(x.shape, element, name="batch_norm")
-    return result
+    return te.compute(x.shape, element, name="batch_norm")
 
 
 @operator("nn.layer_norm")
@@ -139,17 +134,15 @@ def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, axes: Sequence[int] = 
     every = sorted(axis_of(a, x.ndim) for a in axes)
     count = counted(x, every)
     total = reduced(x, te.sum, every, True, name="total")
-    centred: Tensor = te.compute(x.shape, lambda *i: x(*i) - at(total, i) / count, name="centred")
+    centred = te.compute(x.shape, lambda *i: x(*i) - at(total, i) / count, name="centred")
     squares = reduced(centred, te.sum, every, True, of=lambda e: e * e, name="squares")
     eps = const(epsilon, x.dtype)
 
     def element(*i: Var) -> Expr:
         own = tuple(i[a] for a in every)
-        found: Expr = centred(*i) / te.sqrt(at(squares, i) / count + eps) * gamma[own] + beta[own]
-        return found
+        return centred(*i) / te.sqrt(at(squares, i) / count + eps) * gamma[own] + beta[own]
 
-    result: Tensor = te.compute(x.shape, element, name="layer_norm")
-    return result
+    return te.compute(x.shape, element, name="layer_norm")
 
 
 @operator("nn.lrn")
@@ -164,18 +157,15 @@ def lrn(
         raise GraphError(f"lrn goes over axis 1 and a positive number of channels, not axis {axis} and {size}")
     before = (size - 1) // 2
     r = te.reduce_axis((0, size), "r")
-    around: Tensor = te.compute(
+    around = te.compute(
         (n, c + size - 1, h, w),
         lambda b, k, i, j: T.if_then_else(
             T.And(k >= before, k < before + c), x[b, k - before, i, j], const(0, x.dtype)
         ),
         name="channels",
     )
-    squares: Tensor = te.compute(
+    squares = te.compute(
         (n, c, h, w), lambda b, k, i, j: te.sum(around[b, k + r, i, j] * around[b, k + r, i, j], axis=r), name="squares"
     )
     scale, offset, power = const(alpha / size, x.dtype), const(bias, x.dtype), const(beta, x.dtype)
-    result: Tensor = te.compute(
-        (n, c, h, w), lambda *i: x(*i) / te.power(offset + squares(*i) * scale, power), name="lrn"
-    )
-    return result
+    return te.compute((n, c, h, w), lambda *i: x(*i) / te.power(offset + squares(*i) * scale, power), name="lrn")

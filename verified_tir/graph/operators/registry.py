@@ -113,8 +113,7 @@ def define(
 
 
 def _copied(t: Tensor) -> Tensor:
-    made: Tensor = te.compute(t.shape, t, name="copy")
-    return made
+    return te.compute(t.shape, t, name="copy")
 
 
 def type_of(t: Tensor) -> TensorType:

@@ -75,8 +75,7 @@ def scatter_elements(x: Tensor, indices: Tensor, updates: Tensor, *, axis: int =
 
     if 0 in many:
         return x
-    result: Tensor = te.compute(size, element, name="scatter_elements")
-    return result
+    return te.compute(size, element, name="scatter_elements")
 
 
 @operator("scatter_nd")
@@ -95,8 +94,7 @@ def scatter_nd(x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = 
         here = [_is_place(indices, (*at, const(d)), size[d], i[d]) for d in range(deep)]
         return _put(x, updates, reduction, axes, te.all(*here), updates[(*at, *i[deep:])], i)
 
-    result: Tensor = te.compute(size, element, name="scatter_nd")
-    return result
+    return te.compute(size, element, name="scatter_nd")
 
 
 @operator("gather_nd")
@@ -117,11 +115,9 @@ def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> Tensor:
 
     def element(*i: Var) -> Expr:
         places = [element_at(indices, (*i[: len(outer)], const(d)), size[b + d]) for d in range(deep)]
-        found: Expr = x[(*i[:b], *places, *i[len(outer) :])]
-        return found
+        return x[(*i[:b], *places, *i[len(outer) :])]
 
-    result: Tensor = te.compute([*outer, *size[b + deep :]], element, name="gather_nd")
-    return result
+    return te.compute([*outer, *size[b + deep :]], element, name="gather_nd")
 
 
 @operator("one_hot")
@@ -135,8 +131,7 @@ def one_hot(indices: Tensor, values: Tensor, *, depth: int, axis: int = -1) -> T
         here = _is_place(indices, at, depth, i[a])
         return T.Select(here, values[const(1)], values[const(0)])
 
-    result: Tensor = te.compute([*many[:a], depth, *many[a:]], element, name="one_hot")
-    return result
+    return te.compute([*many[:a], depth, *many[a:]], element, name="one_hot")
 
 
 @operator("topk")
@@ -165,7 +160,7 @@ def topk(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> list[Ten
         ahead = T.Or(before(theirs, mine), T.And(other < i[a], T.Not(before(mine, theirs))))
         return te.sum(T.Select(ahead, const(1), const(0)), axis=other)
 
-    ranks: Tensor = te.compute(size, rank, name="rank")
+    ranks = te.compute(size, rank, name="rank")
     which = te.reduce_axis((0, count), "which")
     shape = [*size[:a], k, *size[a + 1 :]]
 
@@ -173,15 +168,14 @@ def topk(x: Tensor, *, k: int, axis: int = -1, largest: bool = True) -> list[Ten
         here = ranks[(*i[:a], which, *i[a + 1 :])].equal(i[a])
         return te.sum(T.Select(here, which, const(0)), axis=which)
 
-    places: Tensor = te.compute(shape, place, name="place")
+    places = te.compute(shape, place, name="place")
 
     def value(*i: Var) -> Expr:
         inside = T.min(T.max(places[i], const(0)), const(count - 1))
-        found: Expr = x[(*i[:a], inside, *i[a + 1 :])]
-        return found
+        return x[(*i[:a], inside, *i[a + 1 :])]
 
-    values: Tensor = te.compute(shape, value, name="values")
-    wide: Tensor = te.compute(shape, lambda *i: T.cast(places[i], "int64"), name="places")
+    values = te.compute(shape, value, name="values")
+    wide = te.compute(shape, lambda *i: T.cast(places[i], "int64"), name="places")
     return [values, wide]
 
 
@@ -194,11 +188,9 @@ def reverse_sequence(x: Tensor, lengths: Tensor, *, batch_axis: int, time_axis: 
     def element(*i: Var) -> Expr:
         length = T.min(T.max(near_int32(lengths[i[b]]), const(0)), const(size[t]))
         place = T.Select(i[t] < length, length - const(1) - i[t], i[t])
-        found: Expr = x[(*i[:t], T.min(T.max(place, const(0)), const(size[t] - 1)), *i[t + 1 :])]
-        return found
+        return x[(*i[:t], T.min(T.max(place, const(0)), const(size[t] - 1)), *i[t + 1 :])]
 
-    result: Tensor = te.compute(size, element, name="reverse_sequence")
-    return result
+    return te.compute(size, element, name="reverse_sequence")
 
 
 # -- products by name --------------------------------------------------------------------------------------------------
@@ -253,8 +245,7 @@ def einsum(*x: Tensor, equation: str) -> Tensor:
         product = math.prod(factors[1:], start=factors[0])
         return te.sum(product, axis=list(axes.values())) if axes else product
 
-    result: Tensor = te.compute([size[name] for name in wanted], element, name="einsum")
-    return result
+    return te.compute([size[name] for name in wanted], element, name="einsum")
 
 
 __all__ = ["einsum", "gather_nd", "one_hot", "reverse_sequence", "scatter_elements", "scatter_nd", "topk"]

@@ -80,11 +80,9 @@ def reshaped(x: Tensor, new: Sequence[Dim]) -> Tensor:
         own: list[Expr] = []
         for some, others in groups:
             own += _from_flat(flat_index([i[k] for k in others], [new[k] for k in others]), [old[k] for k in some])
-        found: Expr = x[tuple(own)]
-        return found
+        return x[tuple(own)]
 
-    result: Tensor = te.compute(list(new), element, name="reshape")
-    return result
+    return te.compute(list(new), element, name="reshape")
 
 
 def _groups(old: list[Dim], new: list[Dim]) -> list[tuple[list[int], list[int]]]:
@@ -158,12 +156,11 @@ def squeeze(x: Tensor, *, axis: Sequence[int] | None = None) -> Tensor:
     if any(size[k] != 1 for k in gone):
         raise GraphError(f"only dimensions of extent 1 go away, not {sorted(gone)} of {shape_text(size)}")
     kept = [k for k in range(len(size)) if k not in gone]
-    result: Tensor = te.compute(
+    return te.compute(
         [size[k] for k in kept],
         lambda *i: x[tuple(i[kept.index(k)] if k in kept else const(0) for k in range(len(size)))],
         name="squeeze",
     )
-    return result
 
 
 @operator("empty")
@@ -176,8 +173,7 @@ def empty(x: Tensor, *, shape: Sequence[int]) -> Tensor:
 
 def _same_elements(x: Tensor, shape: Sequence[Dim]) -> Tensor:
     """An empty tensor of another shape."""
-    result: Tensor = te.compute(list(shape), lambda *i: x[tuple(const(0) for _ in range(x.ndim))], name="reshape")
-    return result
+    return te.compute(list(shape), lambda *i: x[tuple(const(0) for _ in range(x.ndim))], name="reshape")
 
 
 @operator("permute_dims")
@@ -187,10 +183,9 @@ def permute_dims(x: Tensor, *, axes: Sequence[int] | None = None) -> Tensor:
     order = list(reversed(range(len(size)))) if axes is None else [axis_of(a, len(size)) for a in axes]
     if sorted(order) != list(range(len(size))):
         raise GraphError(f"{list(axes or ())} is not a permutation of {len(size)} dimensions")
-    result: Tensor = te.compute(
+    return te.compute(
         [size[a] for a in order], lambda *i: x[tuple(i[order.index(k)] for k in range(len(size)))], name="transpose"
     )
-    return result
 
 
 @operator("concat")
@@ -212,8 +207,7 @@ def concat(*tensors: Tensor, axis: int = 0) -> Tensor:
     def element(*i: Var) -> Expr:
         def of(k: int) -> Expr:
             begin = ends[k - 1] if k else 0
-            found: Expr = tensors[k][tuple(v - begin if d == a else v for d, v in enumerate(i))]
-            return found
+            return tensors[k][tuple(v - begin if d == a else v for d, v in enumerate(i))]
 
         found = of(len(tensors) - 1)
         for k in reversed(range(len(tensors) - 1)):
@@ -221,8 +215,7 @@ def concat(*tensors: Tensor, axis: int = 0) -> Tensor:
         return found
 
     shape = [*sizes[0][:a], ends[-1], *sizes[0][a + 1 :]]
-    result: Tensor = te.compute(shape, element, name="concat")
-    return result
+    return te.compute(shape, element, name="concat")
 
 
 @operator("split")
@@ -243,10 +236,9 @@ def split(x: Tensor, *, sections: int | Sequence[Dim], axis: int = 0) -> tuple[T
 
     def part(number: int, first: Dim, end: Dim) -> Tensor:
         shape = [*size[:a], normal(end - first), *size[a + 1 :]]
-        made: Tensor = te.compute(
+        return te.compute(
             shape, lambda *i: x[tuple(v + first if d == a else v for d, v in enumerate(i))], name=f"split_{number}"
         )
-        return made
 
     return tuple(part(k, m, n) for k, (m, n) in enumerate(pairwise(places)))
 
@@ -268,12 +260,11 @@ def strided_slice(
         if s == 0:
             raise GraphError("a stride is not 0")
         chosen[k] = _sliced(size[k], normal(b), normal(e), s)
-    result: Tensor = te.compute(
+    return te.compute(
         [n for _, _, n in chosen],
         lambda *i: x[tuple(v * step + first for v, (first, step, _) in zip(i, chosen, strict=True))],
         name="slice",
     )
-    return result
 
 
 def _sliced(size: Dim, begin: Dim, end: Dim, stride: int) -> tuple[Dim, int, Dim]:
@@ -335,11 +326,9 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
                 k = T.max(k, 0 - k)
                 k = T.min(k, 2 * (n - 1) - k)
             found.append(T.min(T.max(k, const(0)), const(n - 1)))
-        element: Expr = x[tuple(found)]
-        return element
+        return x[tuple(found)]
 
-    result: Tensor = te.compute(shape, constant if pad_mode == "constant" else near, name="pad")
-    return result
+    return te.compute(shape, constant if pad_mode == "constant" else near, name="pad")
 
 
 def element_at(indices: Tensor, at: Sequence[Expr], size: Dim) -> Expr:
@@ -364,8 +353,7 @@ def take(x: Tensor, indices: Tensor, *, axis: int = 0) -> Tensor:
         found: Expr = x[(*i[:a], inside, *i[a + len(many) :])]
         return T.if_then_else(const(0) < size[a], found, const(0, x.dtype)) if isinstance(size[a], Expr) else found
 
-    result: Tensor = te.compute([*size[:a], *many, *size[a + 1 :]], element, name="take")
-    return result
+    return te.compute([*size[:a], *many, *size[a + 1 :]], element, name="take")
 
 
 @operator("broadcast_to")
@@ -375,19 +363,17 @@ def broadcast_to(x: Tensor, *, shape: Sequence[Dim]) -> Tensor:
     if broadcast_shape(size, shape) != shape:
         raise GraphError(f"{shape_text(size)} cannot be repeated to {shape_text(shape)}")
     extra = len(shape) - len(size)
-    result: Tensor = te.compute(
+    return te.compute(
         shape,
         lambda *i: x[tuple(const(0) if n == 1 else v for v, n in zip(i[extra:], size, strict=True))],
         name="broadcast",
     )
-    return result
 
 
 @operator("nn.upsampling")
 def upsampling(x: Tensor, *, scale_h: int = 2, scale_w: int = 2) -> Tensor:
     """Each element of x[n, c, h, w] repeated (the nearest neighbour)."""
     n, c, h, w = dims(x)
-    result: Tensor = te.compute(
+    return te.compute(
         (n, c, h * scale_h, w * scale_w), lambda b, k, i, j: x[b, k, i // scale_h, j // scale_w], name="upsampling"
     )
-    return result

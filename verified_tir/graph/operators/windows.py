@@ -45,8 +45,7 @@ def surrounded(x: Tensor, before: Sequence[int], after: Sequence[int], value: fl
         return T.if_then_else(te.all(*inside), x[own], const(value, x.dtype))
 
     shape = [*size[:first], *(n + p + q for n, p, q in zip(size[first:], before, after, strict=True))]
-    made: Tensor = te.compute(shape, element, name="padded")
-    return made
+    return te.compute(shape, element, name="padded")
 
 
 def _windows(x: Tensor, pool: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
@@ -76,8 +75,7 @@ def max_pool(
         place = [v * s + r * d for v, s, r, d in zip(i, strides, axes, dilation, strict=True)]
         return MAX(big[(b, c, *place)], axis=axes)
 
-    made: Tensor = te.compute([*dims(x)[:2], *(n for n, _ in found)], element, name="max_pool")
-    return made
+    return te.compute([*dims(x)[:2], *(n for n, _ in found)], element, name="max_pool")
 
 
 @operator("nn.max_pool_places")
@@ -106,7 +104,7 @@ def max_pool_places(
         return FIRST(T.if_then_else(here, flat, const(none)), axis=axes)
 
     shape = [*size[:2], *(n for n, _ in found)]
-    rows: Tensor = te.compute(shape, first, name="first_greatest")
+    rows = te.compute(shape, first, name="first_greatest")
 
     def numbered(*i: Var) -> Expr:
         flat: Expr = rows[i]
@@ -121,8 +119,7 @@ def max_pool_places(
             found = flat
         return T.cast(T.Select(flat.equal(none), const(-1), found), "int64")
 
-    made: Tensor = te.compute(shape, numbered, name="max_pool_places")
-    return made
+    return te.compute(shape, numbered, name="max_pool_places")
 
 
 @operator("nn.avg_pool")
@@ -140,7 +137,7 @@ def avg_pool(
     def place(i: Sequence[Var]) -> list[Expr]:
         return [v * s + r * d for v, s, r, d in zip(i, strides, axes, dilation, strict=True)]
 
-    total: Tensor = te.compute(shape, lambda b, c, *i: te.sum(big[(b, c, *place(i))], axis=axes), name="pool_sum")
+    total = te.compute(shape, lambda b, c, *i: te.sum(big[(b, c, *place(i))], axis=axes), name="pool_sum")
 
     def counted(*i: Var) -> te.Reduce:
         inside: list[Expr] = []
@@ -148,9 +145,8 @@ def avg_pool(
             inside += [v < p + n + q] if count_include_pad else [v >= p, v < p + n]
         return te.sum(T.if_then_else(te.all(*inside), const(1, x.dtype), const(0, x.dtype)), axis=axes)
 
-    count: Tensor = te.compute(shape[2:], counted, name="pool_count")
-    made: Tensor = te.compute(shape, lambda b, c, *i: total[(b, c, *i)] / count[i], name="avg_pool")
-    return made
+    count = te.compute(shape[2:], counted, name="pool_count")
+    return te.compute(shape, lambda b, c, *i: total[(b, c, *i)] / count[i], name="avg_pool")
 
 
 @operator("nn.conv")
@@ -219,11 +215,10 @@ def conv2d_transpose(
     """The adjoint of ``conv2d``: x[n, c, h, w] with w[c, o / groups, kh, kw]."""
     s, (top, left, bottom, right), d = window_attributes("conv2d_transpose", strides, padding, dilation)
     batch_and_rest(x, 4, "x has 4 dimensions")
-    made: Tensor = conv_transpose(
+    return conv_transpose(
         x, w, bias, strides=s, padding=((top, left), (bottom, right)), dilation=d, output_padding=output_padding,
         groups=groups,
     )  # fmt: skip
-    return made
 
 
 __all__ = ["avg_pool", "conv", "conv2d_transpose", "conv_transpose", "max_pool", "max_pool_places", "surrounded"]
