@@ -2,78 +2,64 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from verified_tir.graph.ir import Value
-from verified_tir.graph.onnx import indexing, normalisation, products, quantised, recurrent, shapes
+from verified_tir.graph.onnx import indexing, normalisation, products, quantised, recurrent, resize, shapes, windows
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.more import cast
-from verified_tir.graph.onnx.registry import CONVERSIONS, conversion
-from verified_tir.graph.onnx.resize import resize, upsample
-from verified_tir.graph.onnx.windows import conv, conv_transpose, pool
+from verified_tir.graph.onnx.registry import CONVERSIONS, conversion, same_operators
 from verified_tir.graph.operators.shape import axis_of
 
-CONVERSIONS.update({
-    "Conv": conv, "ConvTranspose": conv_transpose, "MaxPool": pool, "AveragePool": pool, "Resize": resize,
-    "Upsample": upsample,
-})  # fmt: skip
-
-
-def _plain(onnx_name: str, name: str) -> None:
-    CONVERSIONS[onnx_name] = lambda c: c.op(name, *c.values())
-
-
-for _theirs, _ours in {
+same_operators({
     "Relu": "nn.relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Erf": "erf",
     "Abs": "abs", "Neg": "negative", "Floor": "floor", "Ceil": "ceil", "Not": "logical_not", "Add": "add",
     "Sub": "subtract", "Mul": "multiply", "Div": "divide", "Less": "less", "Greater": "greater",
     "LessOrEqual": "less_equal", "GreaterOrEqual": "greater_equal", "Equal": "equal", "And": "logical_and",
     "Or": "logical_or", "Where": "where", "PRelu": "nn.prelu", "Identity": "identity", "Softplus": "nn.softplus",
-    "Round": "round", "Sign": "sign", "Sin": "sin", "Cos": "cos", "HardSwish": "nn.hard_swish",
-    "GlobalAveragePool": "nn.global_avg_pool2d", "GlobalMaxPool": "nn.global_max_pool2d",
-}.items():  # fmt: skip
-    _plain(_theirs, _ours)
+    "Round": "round", "Sign": "sign", "Sin": "sin", "Cos": "cos", "HardSwish": "nn.hard_swish", "Tan": "tan",
+    "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh", "IsNaN": "isnan", "Xor": "bitwise_xor",
+    "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor", "BitwiseNot": "bitwise_not",
+    "Asin": "asin", "Acos": "acos", "Asinh": "asinh", "Acosh": "acosh", "Atanh": "atanh", "Elu": "nn.elu",
+    "Celu": "nn.celu", "LeakyRelu": "nn.leaky_relu", "HardSigmoid": "nn.hard_sigmoid", "LRN": "nn.lrn",
+    "GlobalAveragePool": "nn.global_avg_pool2d", "GlobalMaxPool": "nn.global_max_pool2d", "Flatten": "flatten",
+    "GatherElements": "gather_elements", "Einsum": "einsum",
+})  # fmt: skip
 
 
 # -- elements ----------------------------------------------------------------------------------------------------------
 
 
-def _chain(c: Converter, name: str) -> Value:
-    first, *rest = c.values()
-    for other in rest:
-        first = c.op(name, first, other)
-    return first
+_CHAINS = {"Sum": "add", "Mean": "add", "Max": "maximum", "Min": "minimum"}
 
 
-for _theirs, _ours in {"Sum": "add", "Max": "maximum", "Min": "minimum"}.items():
-    CONVERSIONS[_theirs] = lambda c, name=_ours: _chain(c, name)  # type: ignore[misc]
-
-
-def _number(x: Any) -> int | float:
-    """A bound of a type as a number of Python's."""
-    return x if isinstance(x, int) else float(x)
+@conversion(*_CHAINS)
+def _chain(c: Converter) -> Value:
+    """Operands taken together one after the other; their mean is a part of their sum."""
+    values = c.values()
+    found = reduce(partial(c.op, _CHAINS[c.node.op_type]), values)
+    if c.node.op_type != "Mean":
+        return found
+    return c.op("divide", found, c.builder.constant(np.asarray(len(values), found.dtype), "count"))
 
 
 @conversion("Clip")
 def _clip(c: Converter) -> Value:
     """The bounds that are left out are the ends of the type; before opset 11 those of float32, whatever the type is."""
     x = c.value(0)
-    bounds: Any = ml_dtypes.iinfo if np.dtype(x.dtype).kind in "iu" else ml_dtypes.finfo
-    info = bounds(x.dtype if c.opset >= 11 else np.float32)
-    low, high = c.number(1, "least value"), c.number(2, "greatest value")
-    low = c.attributes.get("min") if low is None else low
-    high = c.attributes.get("max") if high is None else high
-    least = _number(info.min) if low is None else low
-    greatest = _number(info.max) if high is None else high
-    return c.op("clip", x, min=least, max=greatest)
-
-
-@conversion("LeakyRelu")
-def _leaky_relu(c: Converter) -> Value:
-    return c.op("nn.leaky_relu", c.value(0), alpha=c.attributes.get("alpha", 0.01))
+    if c.opset < 11:
+        return c.op("clip", x, min=c.attributes["min"], max=c.attributes["max"])
+    integers = np.dtype(x.dtype).kind in "iu"
+    ends: Any = ml_dtypes.iinfo(x.dtype) if integers else ml_dtypes.finfo(x.dtype)  # type: ignore[no-untyped-call]
+    given = c.number(1, "least value"), c.number(2, "greatest value")
+    least, most = (
+        (int if integers else float)(e) if n is None else n for n, e in zip(given, (ends.min, ends.max), strict=True)
+    )
+    return c.op("clip", x, min=least, max=most)
 
 
 @conversion("Gelu")
@@ -82,22 +68,6 @@ def _gelu(c: Converter) -> Value:
     if mode not in ("none", "tanh"):
         raise c.fail(f"approximate is none or tanh, not {mode}")
     return c.op("nn.gelu" if mode == "none" else "nn.gelu_tanh", c.value(0))
-
-
-@conversion("Elu")
-def _elu(c: Converter) -> Value:
-    return c.op("nn.elu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
-
-
-@conversion("Celu")
-def _celu(c: Converter) -> Value:
-    return c.op("nn.celu", c.value(0), alpha=c.attributes.get("alpha", 1.0))
-
-
-@conversion("HardSigmoid")
-def _hard_sigmoid(c: Converter) -> Value:
-    a = c.attributes
-    return c.op("nn.hard_sigmoid", c.value(0), alpha=a.get("alpha", 0.2), beta=a.get("beta", 0.5))
 
 
 @conversion("Pow")
@@ -146,7 +116,7 @@ def _cast(c: Converter) -> Value:
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-def _reduced_axes(c: Converter, x: Value) -> tuple[list[int], bool] | None:
+def _reduced_axes(c: Converter, x: Value) -> tuple[tuple[int, ...], bool] | None:
     """The axes that go away, and whether they stay with extent 1; ``None`` if there are none."""
     axes = c.numbers(1, "axes", number=True)
     keep, noop = bool(c.attributes.get("keepdims", 1)), bool(c.attributes.get("noop_with_empty_axes", 0))
@@ -156,27 +126,25 @@ def _reduced_axes(c: Converter, x: Value) -> tuple[list[int], bool] | None:
         axes = list(range(x.rank))
     if len({axis_of(a, x.rank) for a in axes}) != len(axes):
         raise c.fail(f"an axis stands twice in {axes}")
-    return axes, keep
+    return tuple(axes), keep
 
 
-def _reduce(c: Converter, name: str) -> Value:
-    x = c.value(0)
+_REDUCED = {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod"}
+
+
+@conversion(*_REDUCED)
+def _reduce(c: Converter) -> Value:
+    name, x = _REDUCED[c.node.op_type], c.value(0)
     found = _reduced_axes(c, x)
     if found is None:
         return x
     axes, keep = found
     if x.dtype == "bool":  # the greatest of bools is whether one is true
-        made = c.op(name, c.op("astype", x, dtype="int8"), axis=tuple(axes), keepdims=keep)
+        made = c.op(name, c.op("astype", x, dtype="int8"), axis=axes, keepdims=keep)
         if name == "max":
             return c.op("greater", made, c.builder.constant(np.int8(0), "zero"))
         return c.op("astype", made, dtype="bool")
-    return c.op(name, x, axis=tuple(axes), keepdims=keep)
-
-
-for _theirs, _ours in {
-    "ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min", "ReduceProd": "prod",
-}.items():  # fmt: skip
-    CONVERSIONS[_theirs] = lambda c, name=_ours: _reduce(c, name)  # type: ignore[misc]
+    return c.op(name, x, axis=axes, keepdims=keep)
 
 
 @conversion("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare")
@@ -190,7 +158,7 @@ def _reduce_of_each(c: Converter) -> Value:
         each = c.op("abs", x)
     elif op != "ReduceLogSum":
         each = c.op("multiply", x, x)
-    total: Value = each if found is None else c.op("sum", each, axis=tuple(found[0]), keepdims=found[1])
+    total: Value = each if found is None else c.op("sum", each, axis=found[0], keepdims=found[1])
     if op == "ReduceL2":
         wide = "float64" if x.dtype == "float64" else "float32"
         return cast(c, c.op("sqrt", cast(c, total, wide)), x.dtype)
@@ -208,15 +176,17 @@ def _log_sum_exp(c: Converter) -> Value:
         return x
     axes, keep = found
     wide = cast(c, x, "float64")
-    most = c.op("max", wide, axis=tuple(axes), keepdims=True)
+    most = c.op("max", wide, axis=axes, keepdims=True)
     zero = c.builder.constant(np.zeros(()), "zero")
     finite = c.op("equal", c.op("subtract", most, most), zero)  # of what is not, the difference is NaN
     most = c.op("where", finite, most, zero)
-    total = c.op("sum", c.op("exp", c.op("subtract", wide, most)), axis=tuple(axes), keepdims=True)
+    total = c.op("sum", c.op("exp", c.op("subtract", wide, most)), axis=axes, keepdims=True)
     made = c.op("add", c.op("log", total), most)
     if not keep:
-        made = c.op("squeeze", made, axis=tuple(axes))
+        made = c.op("squeeze", made, axis=axes)
     return cast(c, made, x.dtype)
 
 
-__all__ = ["CONVERSIONS", "indexing", "normalisation", "products", "quantised", "recurrent", "shapes"]
+__all__ = [
+    "CONVERSIONS", "indexing", "normalisation", "products", "quantised", "recurrent", "resize", "shapes", "windows",
+]  # fmt: skip

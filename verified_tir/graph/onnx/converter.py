@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -33,27 +33,29 @@ def shown(text: str, most: int) -> str:
 
 
 @final
-class Attributes(Mapping[str, Any]):
-    """The attributes of a node; those that a conversion does not look at are none that it knows."""
+class Attributes:
+    """The attributes of a node; those that a conversion does not look at are none that it knows.
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
+    ``a[name]`` is the attribute, or what ONNX's schema says where it is left out; ``name in a`` if it is not left out.
+    """
+
+    def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         self._given = dict(given)
+        self._defaults = defaults
         self._seen: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
         self._seen.add(name)
-        return self._given[name]
+        return self._given[name] if name in self._given else self._defaults[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._given
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The attribute, or its default; numbers with a point have the precision of float32, as those given have."""
-        found = self[name] if name in self._given else default
+        """The attribute, or the default of opsets in which there is none; numbers with a point have the precision of
+        float32, as those given have."""
+        found = self[name] if name in self._given else self._defaults.get(name, default)
         return float(np.float32(found)) if isinstance(found, float) else found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
-
-    def __len__(self) -> int:
-        return len(self._given)
 
     @property
     def unknown(self) -> list[str]:
@@ -65,12 +67,14 @@ class Attributes(Mapping[str, Any]):
 class Converter:
     """What a conversion of a node works with: its operands, its attributes, and the graph in the making."""
 
-    def __init__(self, reader: Reader, node: Any) -> None:
+    def __init__(self, reader: Reader, node: Any, schema: Any) -> None:
         self.reader = reader
+        self.schema = schema
         self.builder = reader.builder
         self.node = node
         self.opset = reader.opset
-        self.attributes = Attributes({a.name: reader.attribute(a) for a in node.attribute})
+        defaults = {n: reader.attribute(v) for n, a in schema.attributes.items() if (v := a.default_value).name}
+        self.attributes = Attributes({a.name: reader.attribute(a) for a in node.attribute}, defaults)
         self.name = name_of(node)
 
     def fail(self, message: str) -> GraphError:
@@ -101,8 +105,9 @@ class Converter:
         return self.value(k).dtype if found is None else str(found.dtype)
 
     def values(self) -> list[Value]:
-        """All operands."""
-        return [self.value(k) for k in range(len(self.node.input))]
+        """All operands; optional ones at the end may be left out."""
+        count = max((k + 1 for k in range(len(self.node.input)) if self.has(k)), default=0)
+        return [self.value(k) for k in range(count)]
 
     def array(self, k: int, what: str) -> Array | None:
         """The k-th operand as a constant; ``None`` if it is left out.

@@ -12,12 +12,6 @@ from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import numbers
 
-for _theirs, _ours in {
-    "Xor": "bitwise_xor", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
-    "BitwiseNot": "bitwise_not", "Asin": "asin", "Acos": "acos", "Asinh": "asinh", "Acosh": "acosh", "Atanh": "atanh",
-}.items():  # fmt: skip
-    conversion(_theirs)(lambda c, name=_ours: c.op(name, *c.values()))  # type: ignore[misc]
-
 
 @conversion("BitShift")
 def _shift(c: Converter) -> Value:
@@ -139,11 +133,6 @@ def _compress(c: Converter) -> Value:
     if places.size and places[-1] >= x.shape[axis]:
         raise c.fail(f"it takes element {places[-1]} of {x.shape[axis]}")
     return c.op("take", x, c.builder.constant(places, "kept"), axis=axis)
-
-
-@conversion("Einsum")
-def _einsum(c: Converter) -> Value:
-    return c.op("einsum", *c.values(), equation=c.attributes["equation"])
 
 
 # -- blocks ------------------------------------------------------------------------------------------------------------

@@ -204,8 +204,7 @@ class Reader:
             if (body := self.functions.get(key_of(node))) is not None:
                 self.call(node, body)
                 return
-            signature(node, self.opset)
-            c = Converter(self, node)
+            c = Converter(self, node, signature(node, self.opset))
             if node.op_type in CONTROL:
                 expanded(self, node)
                 return
@@ -377,7 +376,7 @@ class Reader:
         made = CONVERSIONS[node.op_type](c)
         if c.attributes.unknown:
             raise c.fail(f"the attribute {', '.join(c.attributes.unknown)} is not known here (opset {self.opset})")
-        results: Sequence[Value] = made if isinstance(made, (tuple, list)) else [made]
+        results = [made] if isinstance(made, Value) else made
         for k, n in enumerate(node.output):
             if n and k < len(results):
                 self.known[n] = results[k]

@@ -7,12 +7,9 @@ import numpy as np
 from verified_tir.graph.element_types import SMALL
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.registry import CONVERSIONS, conversion
+from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import dim_text, greater, normal, numbers
-
-for _theirs, _ours in {"Tan": "tan", "Atan": "atan", "Sinh": "sinh", "Cosh": "cosh", "IsNaN": "isnan"}.items():
-    CONVERSIONS[_theirs] = lambda c, name=_ours: c.op(name, c.value(0))  # type: ignore[misc]
 
 
 @conversion("ArgMax", "ArgMin")
@@ -50,11 +47,6 @@ def _cumsum(c: Converter) -> Value:
         "cumsum", c.value(0), axis=int(c.number(1, "axis")), exclusive=bool(a.get("exclusive", 0)),
         reverse=bool(a.get("reverse", 0)),
     )  # fmt: skip
-
-
-@conversion("GatherElements")
-def _gather_elements(c: Converter) -> Value:
-    return c.op("gather_elements", c.value(0), c.value(1), axis=c.attributes.get("axis", 0))
 
 
 @conversion("ConstantOfShape")
@@ -98,15 +90,6 @@ def _tile(c: Converter) -> Value:
 def _trilu(c: Converter) -> Value:
     k = c.number(1, "diagonal")
     return c.op("trilu", c.value(0), k=0 if k is None else int(k), upper=bool(c.attributes.get("upper", 1)))
-
-
-@conversion("Mean")
-def _mean(c: Converter) -> Value:
-    first, *rest = c.values()
-    count = len(rest) + 1
-    for other in rest:
-        first = c.op("add", first, other)
-    return c.op("divide", first, c.builder.constant(np.asarray(count, first.dtype), "count"))
 
 
 @conversion("Shrink")

@@ -49,15 +49,6 @@ def _normalised(
     return mean, inverse, c.op("multiply", centred, inverse)
 
 
-@conversion("LRN")
-def _lrn(c: Converter) -> Value:
-    a = c.attributes
-    return c.op(
-        "nn.lrn", c.value(0), size=a["size"], alpha=float(a.get("alpha", 1e-4)), beta=float(a.get("beta", 0.75)),
-        bias=float(a.get("bias", 1.0)),
-    )  # fmt: skip
-
-
 @conversion("Softmax", "LogSoftmax")
 def _softmax(c: Converter) -> Value:
     x = c.value(0)

@@ -144,8 +144,7 @@ def _qlinear_conv(c: Converter) -> Value:
     w = c.value(3)
     x = _without_zero(c, c.value(0), 2, None)
     own = _without_zero(c, w, 5, (w.shape[0], *(1 for _ in w.shape[1:])))
-    bias = [c.value(8)] if c.has(8) else []
-    total = convolution(c, x, own, bias)
+    total = convolution(c, x, own, *([c.value(8)] if c.has(8) else []))
     return _rescaled(c, total, [_one(c, 1), _channels(c, 4, w), _one(c, 6)], c.value(7))
 
 
@@ -153,7 +152,7 @@ def _qlinear_conv(c: Converter) -> Value:
 def _conv_integer(c: Converter) -> Value:
     w = c.value(1)
     x = _without_zero(c, c.value(0), 2, None)
-    return convolution(c, x, _without_zero(c, w, 3, (w.shape[0], *(1 for _ in w.shape[1:]))), [])
+    return convolution(c, x, _without_zero(c, w, 3, (w.shape[0], *(1 for _ in w.shape[1:]))))
 
 
 __all__: list[str] = []

@@ -7,7 +7,6 @@ input; activations are those without parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -38,7 +37,8 @@ class Recurrence:
         if a.get("clip", 0.0) or a.get("input_forget", 0):
             raise c.fail("clip and input_forget are not known here")
         own = OF_GATES[self.kind]
-        self.activations = [str(n).lower() for n in self._names(a.get("activations", own * len(self.reversed)))]
+        given = a["activations"] if "activations" in a else own * len(self.reversed)
+        self.activations = [(n.decode() if isinstance(n, bytes) else n).lower() for n in given]
         unknown = [n for n in self.activations if n not in ACTIVATIONS]
         if unknown or len(self.activations) != len(own) * len(self.reversed):
             raise c.fail(f"{len(own)} activations for each direction are among {', '.join(ACTIVATIONS)}; "
@@ -59,10 +59,6 @@ class Recurrence:
         for k, name in enumerate("XWRB"):
             if k and c.has(k) and c.value(k).shape[0] != len(self.reversed):
                 raise c.fail(f"{name} is of {c.value(k).shape[0]} directions, and direction is {direction}")
-
-    @staticmethod
-    def _names(given: Sequence[Any]) -> list[str]:
-        return [n.decode() if isinstance(n, bytes) else n for n in given]
 
     # -- parts of operands ---------------------------------------------------------------------------------------------
 

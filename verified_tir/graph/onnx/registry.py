@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
+from verified_tir.graph.operators import OPERATORS
 
-Conversion = Callable[[Converter], Any]
+Conversion = Callable[[Converter], Value | Sequence[Value]]
 CONVERSIONS: dict[str, Conversion] = {}
 """A function for each ONNX operator: it adds nodes to the graph and gives the values of the results."""
 
@@ -22,4 +24,15 @@ def conversion(*names: str) -> Callable[[Conversion], Conversion]:
     return register
 
 
-__all__ = ["CONVERSIONS", "Conversion", "conversion"]
+def same_operators(names: Mapping[str, str]) -> None:
+    """Register ONNX operators that are operators of graphs, with the same operands and attributes of the same names."""
+    for theirs, ours in names.items():
+        CONVERSIONS[theirs] = partial(_same, ours)
+
+
+def _same(name: str, c: Converter) -> Value:
+    attributes = {a: c.attributes[a] for a in OPERATORS[name].attributes if a in c.schema.attributes}
+    return c.op(name, *c.values(), **attributes)
+
+
+__all__ = ["CONVERSIONS", "Conversion", "conversion", "same_operators"]

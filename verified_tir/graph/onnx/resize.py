@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
+from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import numbers
 
@@ -45,26 +46,26 @@ class Axis:
     crop: tuple[float, float]
 
 
-def resize(c: Converter) -> Value:
-    """Resize."""
-    a = c.attributes
-    x = c.value(0)
-    mode, place = a.get("mode", "nearest"), a.get("coordinate_transformation_mode", "half_pixel")
-    nearest, cubic = a.get("nearest_mode", "round_prefer_floor"), float(a.get("cubic_coeff_a", -0.75))
+@conversion("Resize", "Upsample")
+def _resize(c: Converter) -> Value:
+    a, x = c.attributes, c.value(0)
+    mode, place = a["mode"], a.get("coordinate_transformation_mode", "asymmetric")
+    nearest, cubic = a.get("nearest_mode", "floor"), float(a.get("cubic_coeff_a", -0.75))
     outside, smooth = bool(a.get("exclude_outside", 0)), bool(a.get("antialias", 0))
     beyond, policy = float(a.get("extrapolation_value", 0.0)), a.get("keep_aspect_ratio_policy", "stretch")
     chosen = a.get("axes")
     axes = list(range(x.rank)) if chosen is None else [axis_of(k, x.rank) for k in chosen]
     if c.opset < 11:
-        place, nearest = "asymmetric", "floor"
-        moved = _axes(c, x, axes, c.array(1, "scales"), None, None, policy)
+        scales = np.asarray(a["scales"]) if "scales" in a else c.array(1, "scales")
+        moved = _axes(c, x, axes, scales, None, None, policy)
     else:
         roi = c.array(1, "region") if place == "tf_crop_and_resize" else None
         moved = _axes(c, x, axes, c.array(2, "scales"), c.array(3, "sizes"), roi, policy)
     for name, value, known in (
-        ("mode", mode, MODES), ("coordinate_transformation_mode", place, _PLACES),
+        ("mode", mode, MODES[:2] if c.node.op_type == "Upsample" else MODES),
+        ("coordinate_transformation_mode", place, _PLACES),
         ("nearest_mode", nearest, ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")),
-    ):  # fmt: skip
+    ):
         if value not in known:
             raise c.fail(f"{name} is {', '.join(known)}, not {value!r}")
     if mode == "nearest" and (repeated := _repeated(c, x, moved, place, nearest)) is not None:
@@ -79,28 +80,7 @@ def resize(c: Converter) -> Value:
         if place == "tf_crop_and_resize":
             y = _extrapolated(c, y, axis, (where < 0) | (where > axis.before - 1), beyond)
         x = y
-    if not moved:
-        x = c.op("identity", x)
-    return x
-
-
-def upsample(c: Converter) -> Value:
-    """Upsample: whole or other multiples, by the nearest element below, or linear."""
-    x, mode = c.value(0), c.attributes.get("mode", "nearest")
-    given = c.attributes.get("scales")
-    scales = np.asarray(given) if given is not None else c.array(1, "scales")
-    if mode not in ("nearest", "linear"):
-        raise c.fail(f"mode is nearest or linear, not {mode!r}")
-    moved = _axes(c, x, list(range(x.rank)), scales, None, None, "stretch")
-    if mode == "nearest" and (repeated := _repeated(c, x, moved, "asymmetric", "floor")) is not None:
-        return repeated
-    for axis in moved:
-        where = _places(axis, "asymmetric")
-        if mode == "nearest":
-            x = _taken(c, x, axis, np.floor(where).astype(np.int64))
-        else:
-            x = _weighted(c, x, axis, *_taps(where, axis, mode, 0.0, smooth=False, outside=False))
-    return x
+    return x if moved else c.op("identity", x)
 
 
 def _repeated(c: Converter, x: Value, moved: Sequence[Axis], place: str, nearest: str) -> Value | None:
@@ -235,4 +215,4 @@ def _extrapolated(c: Converter, x: Value, a: Axis, outside: npt.NDArray[np.bool_
     return c.op("where", mask, c.builder.constant(np.asarray(value, x.dtype), "beyond"), x)
 
 
-__all__ = ["resize", "upsample"]
+__all__: list[str] = []

@@ -74,11 +74,6 @@ def _reshape(c: Converter) -> Value:
     return c.op("reshape", x, shape=tuple(shape))
 
 
-@conversion("Flatten")
-def _flatten(c: Converter) -> Value:
-    return c.op("flatten", c.value(0), axis=c.attributes.get("axis", 1))
-
-
 @conversion("Transpose")
 def _transpose(c: Converter) -> Value:
     axes = c.attributes.get("perm")

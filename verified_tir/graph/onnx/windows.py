@@ -6,11 +6,12 @@ first of which has extent 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
+from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.sizes import numbers
 
 
@@ -25,17 +26,6 @@ def _numbers(c: Converter, name: str, default: int, rank: int) -> list[int]:
     return found
 
 
-def _two(numbers: Sequence[int], default: int = 1) -> tuple[int, int]:
-    """Numbers for one dimension or two, for two."""
-    return (default, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
-
-
-def _four(pads: tuple[list[int], list[int]]) -> tuple[int, int, int, int]:
-    """Top, left, bottom, right."""
-    (top, left), (bottom, right) = (_two(p, 0) for p in pads)
-    return top, left, bottom, right
-
-
 def _rank(c: Converter, x: Value) -> int:
     rank = x.rank - 2
     if rank < 1:
@@ -43,17 +33,31 @@ def _rank(c: Converter, x: Value) -> int:
     return rank
 
 
-def _wide(c: Converter, v: Value) -> Value:
-    """A tensor of three dimensions with one more, of extent 1, before the last."""
-    if v.rank != 3:
-        return v
-    return c.op("expand_dims", v, axis=(2,))
+_OVER_TWO = {
+    "nn.conv": "nn.conv2d", "nn.conv_transpose": "nn.conv2d_transpose", "nn.max_pool": "nn.max_pool2d",
+    "nn.avg_pool": "nn.avg_pool2d",
+}  # fmt: skip
 
 
-def _narrow(c: Converter, v: Value, rank: int) -> Value:
-    if rank == 2:
-        return v
-    return c.op("squeeze", v, axis=(2,))
+def _windows(
+    c: Converter, name: str, operands: Sequence[Value], each: Mapping[str, Sequence[int]],
+    padding: tuple[list[int], list[int]], **others: Any,
+) -> Value:  # fmt: skip
+    """An operator; over one dimension, or two, as that over two.
+
+    :param each: attributes with a number for each dimension.
+    """
+    rank = operands[0].rank - 2
+    if rank > 2:
+        return c.op(name, *operands, **each, padding=padding, **others)
+    before, after = padding
+    if rank == 1:  # over one more, of extent 1, with nothing around it
+        operands = [c.op("expand_dims", v, axis=(2,)) if v.rank == 3 else v for v in operands]
+        each = {n: (0 if n == "output_padding" else 1, *some) for n, some in each.items()}
+        before, after = [0, *before], [0, *after]
+    two = {n: tuple(some) for n, some in each.items()}
+    made = c.op(_OVER_TWO[name], *operands, **two, padding=(*before, *after), **others)
+    return made if rank == 2 else c.op("squeeze", made, axis=(2,))
 
 
 def _extents(x: Value) -> tuple[int, ...]:
@@ -98,28 +102,22 @@ def _shape_of_weights(c: Converter, x: Value, w: Value) -> int:
     return rank
 
 
-def conv(c: Converter) -> Value:
-    """Conv."""
-    return convolution(c, c.value(0), c.value(1), [c.value(2)] if c.has(2) else [])
+@conversion("Conv")
+def _conv(c: Converter) -> Value:
+    return convolution(c, *c.values())
 
 
-def convolution(c: Converter, x: Value, w: Value, bias: Sequence[Value]) -> Value:
+def convolution(c: Converter, x: Value, w: Value, *bias: Value) -> Value:
     """The convolution of an image with weights, with the node's attributes."""
     rank = _shape_of_weights(c, x, w)
-    strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
-    pads, groups = _padding(c, x, w.shape[2:]), int(c.attributes.get("group", 1))
-    if rank > 2:
-        return c.op("nn.conv", x, w, *bias, strides=strides, dilation=dilation, padding=pads, groups=groups)
-    made = c.op(
-        "nn.conv2d", _wide(c, x), _wide(c, w), *bias, strides=_two(strides), dilation=_two(dilation),
-        padding=_four(pads), groups=groups,
-    )  # fmt: skip
-    return _narrow(c, made, rank)
+    each = {"strides": _numbers(c, "strides", 1, rank), "dilation": _numbers(c, "dilations", 1, rank)}
+    pads = _padding(c, x, w.shape[2:])
+    return _windows(c, "nn.conv", (x, w, *bias), each, pads, groups=int(c.attributes["group"]))
 
 
-def conv_transpose(c: Converter) -> Value:
-    """ConvTranspose."""
-    x, w, bias = c.value(0), c.value(1), [c.value(2)] if c.has(2) else []
+@conversion("ConvTranspose")
+def _conv_transpose(c: Converter) -> Value:
+    x, w, *bias = c.values()
     rank = _shape_of_weights(c, x, w)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
     more = _numbers(c, "output_padding", 0, rank)
@@ -135,43 +133,30 @@ def conv_transpose(c: Converter) -> Value:
         pads = _halves([max(0, t) for t in total], "SAME_UPPER" if mode == "SAME_UPPER" else "SAME_LOWER")
     else:
         pads = _padding(c, x, w.shape[2:])
-    groups = int(c.attributes.get("group", 1))
-    if rank > 2:
-        return c.op("nn.conv_transpose", x, w, *bias, strides=strides, dilation=dilation, padding=pads,
-                    output_padding=more, groups=groups)  # fmt: skip
-    made = c.op(
-        "nn.conv2d_transpose", _wide(c, x), _wide(c, w), *bias, strides=_two(strides), dilation=_two(dilation),
-        padding=_four(pads), output_padding=_two(more, 0), groups=groups,
-    )  # fmt: skip
-    return _narrow(c, made, rank)
+    each = {"strides": strides, "dilation": dilation, "output_padding": more}
+    return _windows(c, "nn.conv_transpose", (x, w, *bias), each, pads, groups=int(c.attributes["group"]))
 
 
-def pool(c: Converter) -> Value | list[Value]:
-    """MaxPool and AveragePool."""
+@conversion("MaxPool", "AveragePool")
+def _pool(c: Converter) -> Value | list[Value]:
     x = c.value(0)
     rank = _rank(c, x)
     kernel = _numbers(c, "kernel_shape", 1, rank)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
     pads, ceil = _padding(c, x, kernel), bool(c.attributes.get("ceil_mode", 0))
-    whole: dict[str, Any] = {
-        "pool_size": kernel, "strides": strides, "padding": pads, "dilation": dilation, "ceil_mode": ceil,
-    }  # fmt: skip
-    flat: dict[str, Any] = {
-        "pool_size": _two(kernel), "strides": _two(strides), "padding": _four(pads), "ceil_mode": ceil,
-    }  # fmt: skip
+    each = {"pool_size": kernel, "strides": strides, "dilation": dilation}
     if c.node.op_type == "MaxPool":
         by_columns = bool(c.attributes.get("storage_order", 0))
-        if rank > 2:
-            best = c.op("nn.max_pool", x, **whole)
-        else:
-            best = _narrow(c, c.op("nn.max_pool2d", _wide(c, x), **flat, dilation=_two(dilation)), rank)
+        best = _windows(c, "nn.max_pool", (x,), each, pads, ceil_mode=ceil)
         if not c.several:
             return best
-        return [best, c.op("nn.max_pool_places", x, **whole, column_major=by_columns)]
-    padded = bool(c.attributes.get("count_include_pad", 0))
-    if rank > 2 or any(d != 1 for d in dilation):
-        return c.op("nn.avg_pool", x, **whole, count_include_pad=padded)
-    return _narrow(c, c.op("nn.avg_pool2d", _wide(c, x), **flat, count_include_pad=padded), rank)
+        return [best, c.op("nn.max_pool_places", x, **each, padding=pads, ceil_mode=ceil, column_major=by_columns)]
+    counted: dict[str, Any] = {"ceil_mode": ceil, "count_include_pad": bool(c.attributes["count_include_pad"])}
+    if any(d != 1 for d in dilation):
+        return c.op("nn.avg_pool", x, **each, padding=pads, **counted)
+    if rank <= 2:
+        del each["dilation"]
+    return _windows(c, "nn.avg_pool", (x,), each, pads, **counted)
 
 
-__all__ = ["conv", "conv_transpose", "convolution", "pool"]
+__all__ = ["convolution"]
