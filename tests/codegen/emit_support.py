@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
+from tests.parts.compiled import trampoline, word
 from verified_tir.codegen.compile import compile_llvm
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.target import Target
@@ -20,7 +21,6 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.semantics.interpreter import run
 from verified_tir.semantics.interpreter.outcome import Outcome, same_bits
-from verified_tir.testing.compiled import trampoline, word
 
 Array = npt.NDArray[Any]
 

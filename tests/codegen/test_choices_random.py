@@ -8,8 +8,8 @@ from hypothesis import given, seed, settings
 
 from tests.fuzz.targets.codegen_choices import choice_programs
 from tests.nightly import few
+from tests.parts.compiled import assert_compiles_alike
 from verified_tir.ir.func import PrimFunc
-from verified_tir.testing.compiled import assert_compiles_alike
 
 
 @seed(7)  # of those that find, without ``codegen.order``, what it is for

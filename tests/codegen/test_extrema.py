@@ -10,14 +10,14 @@ import pytest
 
 from tests.codegen.extrema_forms import CHOICES, CONVERTED, FORMS, FOUND, HEAD
 from tests.codegen.extrema_wordings import LEARNT, REWORDED
+from tests.parts.compiled import assert_compiles_alike
+from tests.parts.reference_runs import same_bits
 from verified_tir import Schedule, build, parse_func
 from verified_tir.codegen.compile import assembly, optimised_text
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.target import Target
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter import run
-from verified_tir.testing.compiled import assert_compiles_alike
-from verified_tir.testing.reference_runs import same_bits
 
 VALUES = [float("nan"), 0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), 2.0]
 

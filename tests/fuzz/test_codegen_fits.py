@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.drawing import search_until
 from tests.fuzz.targets.codegen_fits import FITTING, fitting
+from tests.parts.lowered import assert_lowers_alike
 from verified_tir.testing import arguments
 from verified_tir.testing.drawing import Picker
-from verified_tir.testing.lowered import assert_lowers_alike
 
 
 @pytest.mark.sample(4)

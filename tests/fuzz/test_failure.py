@@ -20,7 +20,7 @@ Stack (most recent call first):
   File "/somewhere/verified_tir/codegen/jit.py", line 12 in run
   File "/somewhere/verified_tir/schedule/schedule.py", line 3 in build
   File "/somewhere/verified_tir/testing/assertions.py", line 5 in assert_same
-  File "/somewhere/verified_tir/fuzz/targets/kernel.py", line 9 in check
+  File "/somewhere/tests/fuzz/targets/kernel.py", line 9 in check
   File "/somewhere/verified_tir/fuzz/cases.py", line 1 in check
   File "/somewhere/verified_tir/codegen/not_this.py", line 1 in main
 

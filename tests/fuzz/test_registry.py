@@ -34,14 +34,14 @@ def test_a_module_that_is_missing_is_named_with_its_remedy(monkeypatch: pytest.M
 
 
 def test_targets_of_a_source_checkout_say_so_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another package may be called ``tests``; targets that are installed do not mind."""
+    """Another package may be called ``tests``; targets of other modules do not mind."""
     find, away = importlib.util.find_spec, "tests.fuzz.targets.kernel"
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == away else find(name, *a))
     said = "^kernel needs a source checkout of verified_tir: run vtir in the folder of one$"
     with pytest.raises(MissingModule, match=said) as missing:
         load("kernel")
     assert missing.value.modules == (away,)
-    assert load("onnx").name == "onnx"
+    assert load("tests.fuzz.toys:FINE").name == "fine"
 
 
 def test_what_is_no_target_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

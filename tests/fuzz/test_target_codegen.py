@@ -11,13 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from tests.fuzz.changed_lines import FAULTS
 from tests.fuzz.changed_source import found
 from tests.fuzz.targets.codegen import TARGET, CodegenCase, Compiled, Lowered
+from tests.parts import compiled as machine
+from tests.parts.compiled import VARIANTS, assert_compiles_alike, target_variant
+from tests.parts.literals import argument_text
+from tests.parts.lowered import assert_lowers_alike
+from tests.parts.mismatch import Mismatch
 from verified_tir import parse_func
 from verified_tir.fuzz.target import Observed
-from verified_tir.testing import array_of, assert_compiles_alike, assert_lowers_alike, target_variant
-from verified_tir.testing import compiled as machine
-from verified_tir.testing.compiled import VARIANTS
-from verified_tir.testing.literals import argument_text, strided_copy
-from verified_tir.testing.mismatch import Mismatch
+from verified_tir.testing import array_of
+from verified_tir.testing.arrays import strided_copy
 
 SETTINGS = settings(
     deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=10

@@ -13,17 +13,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
+from tests.fuzz.onnx_models.agreement import OnnxDisagreement, assert_onnx_agrees
+from tests.fuzz.onnx_models.case import OnnxModel, OnnxNode, model_text
+from tests.fuzz.onnx_models.differences import DIFFERENCES
+from tests.fuzz.onnx_models.models import OPSETS, onnx_models, operators
+from tests.fuzz.onnx_models.operators import DRAWINGS, NOT_DRAWN
+from tests.fuzz.targets.onnx import OnnxModels
 from tests.nightly import few
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets.onnx import OnnxModels
 from verified_tir.graph.onnx.convert import CONVERSIONS
 from verified_tir.graph.onnx.load import REFUSED
-from verified_tir.testing import OnnxModel, OnnxNode, assert_onnx_agrees, onnx_models
-from verified_tir.testing.onnx_agreement import OnnxDisagreement
-from verified_tir.testing.onnx_case import model_text
-from verified_tir.testing.onnx_differences import DIFFERENCES
-from verified_tir.testing.onnx_operators import DRAWINGS, NOT_DRAWN
-from verified_tir.testing.onnx_random import OPSETS, operators
 
 ROOT = Path(__file__).resolve().parents[2]
 nan, inf = np.nan, np.inf
@@ -214,15 +213,15 @@ def test_a_crash_and_a_refusal_without_a_place_show(monkeypatch: pytest.MonkeyPa
     def refuses(*_: Any) -> Any:
         raise GraphError("somewhere")
 
-    monkeypatch.setattr("verified_tir.testing.onnx_agreement.from_onnx", refuses)
+    monkeypatch.setattr("tests.fuzz.onnx_models.agreement.from_onnx", refuses)
     with pytest.raises(OnnxDisagreement, match="unnamed-refusal"):
         assert_onnx_agrees(one("Abs", f4(1)))
 
 
 def test_other_bits_of_the_planned_model_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    from verified_tir.testing import onnx_agreement
+    from tests.fuzz.onnx_models import agreement
 
-    kept = onnx_agreement.plan
+    kept = agreement.plan
 
     def other(graph: Any, *args: Any, **named: Any) -> Any:
         made = kept(graph, *args, **named)
@@ -231,7 +230,7 @@ def test_other_bits_of_the_planned_model_show(monkeypatch: pytest.MonkeyPatch) -
         )
         return made
 
-    monkeypatch.setattr(onnx_agreement, "plan", other)
+    monkeypatch.setattr(agreement, "plan", other)
     with pytest.raises(OnnxDisagreement, match="planned-differs"):
         assert_onnx_agrees(CHAIN)
 
@@ -253,7 +252,10 @@ def test_a_finding_is_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(onnx_models(1, 4))
 def test_the_source_of_a_model_is_the_model(model: OnnxModel) -> None:
     scope: dict[str, Any] = {}
-    exec("from math import inf, nan\nfrom verified_tir.testing import *", scope)
+    exec(
+        "from math import inf, nan\nfrom tests.fuzz.onnx_models.case import *\nfrom verified_tir.testing import *",
+        scope,
+    )
     again = eval(model_text(model), scope)
     assert again.proto() == model.proto()
     for name, array in model.used_inputs().items():

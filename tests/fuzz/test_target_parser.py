@@ -10,19 +10,14 @@ from tests.fuzz.changed_source import found
 from tests.fuzz.targets.parser import TARGET, MapCase, ParserCase, TextCase
 from tests.fuzz.targets.texts import SEEDS
 from tests.nightly import few
+from tests.parts.roundtrip import assert_read_or_refused, assert_round_trip
+from tests.parts.syntax import syntactic_functions
+from tests.parts.trees import from_tree, tree, tree_text
 from verified_tir import ScriptError, parse_func
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse
-from verified_tir.testing import (
-    assert_read_or_refused,
-    assert_round_trip,
-    from_tree,
-    syntactic_functions,
-    tree,
-)
-from verified_tir.testing.trees import tree_text
 
 SETTINGS = settings(
     deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=few(20, 60)

@@ -17,21 +17,17 @@ from tests.fuzz.targets.simplify import (
     Question,
     SimplifyCase,
 )
+from tests.parts.formulas import Sentence, assert_decided_rightly
+from tests.parts.index_values import assert_index_map_right, assert_simplifies_alike
+from tests.parts.mismatch import Mismatch
+from tests.parts.simplified import assert_touches
 from verified_tir import IndexMap, parse_func
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.logic import formula
 from verified_tir.logic.model import Model
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown, Verdict
-from verified_tir.testing import (
-    array_of,
-    assert_decided_rightly,
-    assert_index_map_right,
-    assert_simplifies_alike,
-    assert_touches,
-)
-from verified_tir.testing.formulas import Sentence
-from verified_tir.testing.mismatch import Mismatch
+from verified_tir.testing import array_of
 
 SETTINGS = settings(
     deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=25
@@ -103,7 +99,7 @@ def test_wrong_answers_are_seen(verdict: Verdict, goal: Sentence, kind: str) -> 
 
 
 def test_wrong_folding_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from verified_tir.testing import formulas
+    from tests.parts import formulas
 
     monkeypatch.setitem(formulas._BUILDERS, "floordiv", formula.truncdiv)  # type: ignore[index]
     with pytest.raises(Mismatch, match="formula-differs"):
@@ -129,7 +125,7 @@ def test_simplified_expressions(expression: str) -> None:
 
 
 def test_a_wrong_simplification_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from verified_tir.testing import index_values
+    from tests.parts import index_values
 
     func = parse_func(NEST.format(expression="(4 * i + j) // 4"))
     other = parse_func(NEST.format(expression="i + j // 3"))
@@ -169,7 +165,7 @@ def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
 
 
 def test_a_missing_element_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from verified_tir.testing import simplified
+    from tests.parts import simplified
 
     arguments = [{"A": array_of("float32", [1.0] * 8), "B": array_of("float32", [0.0] * 8)}]
     assert assert_touches(parse_func(COPY), arguments)

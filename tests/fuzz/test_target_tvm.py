@@ -11,16 +11,16 @@ pytest.importorskip("tvm")
 
 import tvm
 
+from tests.fuzz.targets import tvm_checks, tvm_worker
+from tests.fuzz.targets.tvm import Case, Tvm
+from tests.fuzz.targets.tvm_checks import examine
+from tests.fuzz.targets.tvm_known import KNOWN
+from tests.fuzz.targets.tvm_outcome import HEAD
+from tests.fuzz.targets.tvm_programs import PRIMITIVES, Plan
+from tests.fuzz.targets.tvm_steps import apply
+from tests.fuzz.targets.tvm_worker import Died, Worker
 from tests.nightly import sample
 from verified_tir.fuzz.target import Disagreement, Observed
-from verified_tir.fuzz.targets import tvm_checks, tvm_worker
-from verified_tir.fuzz.targets.tvm import Case, Tvm
-from verified_tir.fuzz.targets.tvm_checks import examine
-from verified_tir.fuzz.targets.tvm_known import KNOWN
-from verified_tir.fuzz.targets.tvm_outcome import HEAD
-from verified_tir.fuzz.targets.tvm_programs import PRIMITIVES, Plan
-from verified_tir.fuzz.targets.tvm_steps import apply
-from verified_tir.fuzz.targets.tvm_worker import Died, Worker
 from verified_tir.interop.tvm import ValidatedSchedule
 
 Patch = pytest.MonkeyPatch

@@ -6,11 +6,11 @@ import pytest
 
 pytest.importorskip("tvm")
 
+from tests.fuzz.targets.tvm_checks import examine
+from tests.fuzz.targets.tvm_overflow import without_wrapping
 from tests.nightly import few
-from verified_tir.fuzz.targets.tvm_checks import examine
-from verified_tir.fuzz.targets.tvm_overflow import without_wrapping
+from tests.parts.reference_runs import ran, random_arguments
 from verified_tir.ir.script import parse_func
-from verified_tir.testing.reference_runs import ran, random_arguments
 
 HEAD = """
 @T.prim_func(s_tir=True)

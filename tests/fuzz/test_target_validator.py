@@ -18,14 +18,14 @@ from tests.fuzz.targets.validator_certificates import Tampered
 from tests.fuzz.targets.validator_llvm import Compiled
 from tests.fuzz.targets.validator_pairs import Pair
 from tests.fuzz.targets.validator_schedules import Scheduled
+from tests.parts.near_misses import changes, near_misses
+from tests.parts.reference_runs import contents, random_arguments, sizes_of, symbols
+from tests.parts.verdicts import WrongVerdict, assert_verdict_holds
 from verified_tir import Schedule, parse_func
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir.wellformed import problem
-from verified_tir.testing import assert_verdict_holds, near_misses, prim_funcs
-from verified_tir.testing.near_misses import changes
-from verified_tir.testing.reference_runs import contents, random_arguments, sizes_of, symbols
+from verified_tir.testing import prim_funcs
 from verified_tir.testing.scheduling import Draft, Plan
-from verified_tir.testing.verdicts import WrongVerdict
 from verified_tir.validate import Different, Equal
 
 Patch = pytest.MonkeyPatch

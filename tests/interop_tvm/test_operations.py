@@ -16,7 +16,7 @@ pytest.importorskip("tvm")
 
 import tvm
 
-from verified_tir.fuzz.targets.tvm_outcome import HEAD
+from tests.fuzz.targets.tvm_outcome import HEAD
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.script import parse_func

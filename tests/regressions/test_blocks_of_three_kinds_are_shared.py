@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.parts.lowered import assert_lowers_alike
 from verified_tir import parse_func
-from verified_tir.testing import assert_lowers_alike
 
 
 def test_three_scopes_share_one_block_each() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.parts.index_values import assert_simplifies_alike
 from verified_tir import Schedule, parse_func, script
-from verified_tir.testing import assert_simplifies_alike
 
 EMPTY = """
 @T.prim_func

@@ -5,11 +5,11 @@ Finding: validator | crash | IndexError in testing/statement_changes.py:<lambda>
 
 from __future__ import annotations
 
+from tests.parts.statement_changes import statement_changes
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.stmt import SKIP, For
 from verified_tir.ir.sugar import const
-from verified_tir.testing.statement_changes import statement_changes
 
 
 def test_every_change_can_be_made() -> None:

@@ -4,8 +4,8 @@ Finding: validator | different-unconfirmed | validate
 Seed:    20261123, round 1, case 44
 """
 
+from tests.parts.verdicts import assert_verdict_holds
 from verified_tir import parse_func
-from verified_tir.testing import assert_verdict_holds
 
 BEFORE = """
 # from tvm.script import tirx as T

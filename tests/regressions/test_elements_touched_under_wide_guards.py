@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.parts.simplified import assert_touches
 from verified_tir import domain_touched, parse_func
-from verified_tir.testing import assert_touches
 
 GUARD = """
 @T.prim_func

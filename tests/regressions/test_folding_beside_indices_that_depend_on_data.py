@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from verified_tir.fuzz.targets.tvm_checks import examine
+from tests.fuzz.targets.tvm_checks import examine
 
 PROGRAM = """
 # from tvm.script import tirx as T

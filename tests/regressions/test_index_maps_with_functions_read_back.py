@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.parts.roundtrip import assert_index_map_round_trip
 from verified_tir import IndexMap
 from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.expr import Expr, IfThenElse, Select, Var
 from verified_tir.ir.sugar import binary
-from verified_tir.testing.roundtrip import assert_index_map_round_trip
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.parts.lowered import assert_lowers_alike
 from verified_tir import Schedule, parse_func
 from verified_tir.ir.sugar import const
-from verified_tir.testing import assert_lowers_alike, refusals_are_right
+from verified_tir.testing import refusals_are_right
 
 STAGES = """
 @T.prim_func

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.parts.compiled import assert_compiles_alike
 from verified_tir import parse_func
-from verified_tir.testing import assert_compiles_alike
 
 PROGRAM = """
 @T.prim_func

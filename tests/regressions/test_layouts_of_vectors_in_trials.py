@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from verified_tir.testing import assert_validator_agrees
+from tests.parts.second_opinions import assert_validator_agrees
 
 PROGRAM = """
 @T.prim_func

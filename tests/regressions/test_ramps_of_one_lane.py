@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.parts.compiled import assert_compiles_alike
+from tests.parts.lowered import assert_lowers_alike
 from verified_tir import Refuted, Schedule, script
-from verified_tir.testing import assert_compiles_alike, assert_lowers_alike
 from verified_tir.validate import validate
 
 PROGRAM = """

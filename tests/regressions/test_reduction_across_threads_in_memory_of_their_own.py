@@ -6,8 +6,8 @@ one that does so in global memory.
 
 import pytest
 
+from tests.parts.verdicts import assert_verdict_holds
 from verified_tir import parse_func
-from verified_tir.testing.verdicts import assert_verdict_holds
 
 PROGRAM = """
 @T.prim_func(s_tir=True)

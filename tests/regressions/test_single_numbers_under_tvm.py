@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("tvm")
 
-from verified_tir.fuzz.targets.tvm_checks import examine
+from tests.fuzz.targets.tvm_checks import examine
 
 PROGRAM = """
 @T.prim_func(s_tir=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.parts.roundtrip import assert_round_trip
 from verified_tir.ir.expr import TRUE, StringImm
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Assert
-from verified_tir.testing.roundtrip import assert_round_trip
 
 TEXT = """
 @T.prim_func

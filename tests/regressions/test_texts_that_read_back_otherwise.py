@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.parts.roundtrip import assert_read_or_refused
 from verified_tir.ir.script import ScriptError
-from verified_tir.testing import assert_read_or_refused
 
 HEAD = """@T.prim_func
 def main(a: T.handle, q: T.handle("float32"), n: T.int32):

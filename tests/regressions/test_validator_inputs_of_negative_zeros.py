@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from tests.parts.verdicts import check_verdict
 from verified_tir import PrimFunc, parse_func
 from verified_tir.logic.solver import Solver
-from verified_tir.testing.verdicts import check_verdict
 from verified_tir.validate import Correspondence, Different, EqualInPart, Report, Verdict, validate
 from verified_tir.validate.demand import compare_on_demand
 from verified_tir.validate.operators import Builder

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.parts.llvm_verdicts import assert_llvm_verdict_holds
 from verified_tir import Schedule
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.target import Target
-from verified_tir.testing import assert_llvm_verdict_holds
 from verified_tir.validate import Equal
 
 PROGRAM = """

@@ -6,12 +6,12 @@ scalars (``part``, ``join``) had no sample values, so that the comparison crashe
 
 import pytest
 
+from tests.parts.llvm_verdicts import assert_llvm_verdict_holds
 from verified_tir import Schedule
 from verified_tir.codegen.build import prove_no_races
 from verified_tir.codegen.compile import optimise
 from verified_tir.codegen.emit import emit
 from verified_tir.codegen.target import Target
-from verified_tir.testing import assert_llvm_verdict_holds
 from verified_tir.validate import Different, Equal
 
 STORED = """

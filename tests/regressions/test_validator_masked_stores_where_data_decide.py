@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.parts.verdicts import assert_verdict_holds
 from verified_tir import parse_func
-from verified_tir.testing import assert_verdict_holds
 from verified_tir.validate import Different, Equal
 
 SCALAR = """

@@ -23,13 +23,8 @@ from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Unknown, Verdict
 from verified_tir.schedule.schedule import StepRecord
 from verified_tir.script import tir as T
-from verified_tir.testing import (
-    assert_certificate_rechecks,
-    assert_confirmed,
-    assert_refines,
-    refusals_are_right,
-)
-from verified_tir.testing.literals import strided_copy
+from verified_tir.testing import assert_certificate_rechecks, assert_confirmed, assert_refines, refusals_are_right
+from verified_tir.testing.arrays import strided_copy
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.scheduling.seeds import seed
 

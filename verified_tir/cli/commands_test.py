@@ -13,7 +13,7 @@ FUZZ = """Look for mistakes of vtir itself with random programs and schedules.
 
 Each target draws cases and checks a property: what the kernel accepts computes the same, before, after and compiled, \
 bit for bit; what is refused with a counterexample really differs; programs printed are read back (--list-targets). \
-Targets that are about this project alone run in the folder of its source checkout. \
+These targets run in the folder of a source checkout, targets of your own (module:ATTRIBUTE) anywhere. \
 A case that fails is made smaller and written as a pytest file. A case that kills its process, or does not end, is a \
 finding, too.
 

@@ -166,7 +166,10 @@ def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
                 raise
             absent[name] = str(missing)
     if not found:
-        raise Mistake("no target runs here: " + "; ".join(absent.values()))
+        raise Mistake(
+            "no target runs here: those of this project are in its source checkout, and run in the folder of one; "
+            "--target module:ATTRIBUTE names one of your own"
+        )
     return found, absent
 
 

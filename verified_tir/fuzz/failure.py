@@ -20,11 +20,11 @@ from verified_tir.fuzz.target import Disagreement
 CRASH, DIED, HANG = "crash", "died", "hang"
 """The kinds that targets do not name: an exception, a process that was killed, a case that did not end."""
 
-_OURS: Final = re.compile(r"\b(?:verified_tir/(?!fuzz/(?!targets/))|tests/(?=fuzz/targets/|rules/))(.*)$")
+_OURS: Final = re.compile(r"\b(?:verified_tir/(?!fuzz/)|tests/(?=fuzz/targets/|fuzz/onnx_models/|parts/|rules/))(.*)$")
 """A file of the package that is not the engine of campaigns, or of a target among the tests."""
 _COMPILER: Final = re.compile(r"\bverified_tir/(?!fuzz/|testing/)(.*)$")
 """A file of the package that is not there to test the others."""
-_ENGINE: Final = re.compile(r"\bverified_tir/fuzz/(?!targets/)")
+_ENGINE: Final = re.compile(r"\bverified_tir/fuzz/")
 _FRAME: Final = re.compile(r'^\s*File "(?P<file>[^"]+)", line \d+ in (?P<function>.+)$', re.MULTILINE)
 _LINES: Final = 60
 

@@ -17,8 +17,7 @@ _OF_CHECKOUTS: Final = "tests.fuzz.targets"
 """Where the targets are that look for mistakes of this project's own code: in its tests, which are not installed."""
 
 TARGETS: Final[dict[str, str]] = {
-    **{n: f"{_OF_CHECKOUTS}.{n}:TARGET" for n in ("kernel", "codegen", "validator", "parser", "simplify")},
-    **{n: f"verified_tir.fuzz.targets.{n}:TARGET" for n in ("onnx", "tvm")},
+    n: f"{_OF_CHECKOUTS}.{n}:TARGET" for n in ("kernel", "codegen", "validator", "parser", "simplify", "onnx", "tvm")
 }
 """Where each target is, by name, in the order in which they are listed."""
 

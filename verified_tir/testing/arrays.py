@@ -124,3 +124,31 @@ def _masks(draw: DrawFn, shape: tuple[int, ...]) -> Mask:
         case "any":
             flat[:] = np.random.default_rng(pick.integer(0, 1 << 16)).integers(0, 2, flat.size).astype(np.bool_)
     return made
+
+
+def array_of(dtype: str, values: Any, strides: Sequence[int] | None = None) -> Array:
+    """An array of a type.
+
+    :param values: nested lists of numbers; or the bytes of the elements in hexadecimal, behind the shape:
+        ``((2, 2), "0000803f…")``.
+    :param strides: in bytes, none of them negative; those of a compact array unless given.
+    """
+    kind = numpy_dtype(DType.parse(dtype))
+    if isinstance(values, tuple):
+        shape, text = values
+        made: Array = np.frombuffer(bytearray.fromhex(text), kind).reshape(shape)
+    else:
+        made = np.array(values, kind)
+    return made if strides is None else strided_copy(made, strides)
+
+
+def strided_copy(array: Array, strides: Sequence[int] | None = None) -> Array:
+    """A copy of an array with its own strides, or those given, none of them negative."""
+    wanted = tuple(array.strides if strides is None else strides)
+    if not array.size:
+        return array.copy()
+    span = sum((n - 1) * s for n, s in zip(array.shape, wanted, strict=True)) + array.itemsize
+    first = np.zeros(span, np.uint8)[: array.itemsize].view(array.dtype)
+    placed: Array = np.lib.stride_tricks.as_strided(first, array.shape, wanted)
+    placed[...] = array
+    return placed

@@ -17,7 +17,7 @@ from verified_tir.ir.script import script
 from verified_tir.semantics.interpreter import Outcome, StepLimit, Stopped, UndefinedBehaviour, Unsupported
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.testing.arguments import laid_out
-from verified_tir.testing.literals import strided_copy
+from verified_tir.testing.arrays import strided_copy
 from verified_tir.testing.reference import (
     Claim,
     End,

@@ -18,6 +18,10 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.fuzz.targets.codegen_cases import expression_programs, marked, operator_programs
 from tests.fuzz.targets.codegen_choices import choice_programs
 from tests.fuzz.targets.codegen_fits import FITTING, fitting
+from tests.parts.compiled import VARIANTS, assert_compiles_alike, target_variant
+from tests.parts.literals import arguments_text, needed_imports, program_text
+from tests.parts.lowered import MARKS, assert_lowers_alike
+from tests.parts.mismatch import Mismatch
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.ir import expr, stmt
 from verified_tir.ir.calls import PURE_CALLS
@@ -27,13 +31,9 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.visit import walk
 from verified_tir.lower.pipelines import PASSES, PIPELINES
 from verified_tir.testing.arguments import arguments
-from verified_tir.testing.compiled import VARIANTS, assert_compiles_alike, target_variant
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.dtypes import SCALARS
 from verified_tir.testing.expressions import COMPARISONS, INTEGER_OPS
-from verified_tir.testing.literals import arguments_text, needs_names, program_text
-from verified_tir.testing.lowered import MARKS, assert_lowers_alike
-from verified_tir.testing.mismatch import Mismatch
 from verified_tir.testing.programs import prim_funcs
 
 Arguments: TypeAlias = Mapping[str, Any]
@@ -97,7 +97,7 @@ class CodegenTarget:
         )
 
     def check(self, case: CodegenCase, observed: Observed) -> None:
-        """The properties of ``verified_tir.testing.compiled`` and ``verified_tir.testing.lowered``."""
+        """The properties of ``tests.parts.compiled`` and ``tests.parts.lowered``."""
         observed.count("programs")
         try:
             match case:
@@ -133,15 +133,12 @@ class CodegenTarget:
         match case:
             case Compiled(variant=variant):
                 call = f'assert_compiles_alike(func, arguments, target=target_variant("{variant}"))'
-                names = "array_of, assert_compiles_alike, from_tree, target_variant"
+                names = "compiled import assert_compiles_alike, target_variant"
             case Lowered(passes=passes, marks=marks):
                 call = f'assert_lowers_alike(func, arguments, "{passes}", marks={marks!r})'
-                names = "array_of, assert_lowers_alike, from_tree"
-        if "from_tree(" not in program:
-            names = names.replace(", from_tree", "")
-        parse = "from verified_tir import parse_func\n" if "parse_func(" in program else ""
+                names = "lowered import assert_lowers_alike"
         return _TEST.format(
-            maths=needs_names(given), parse=parse, names=names, name=name, given=given, call=call, program=program
+            imports=needed_imports(given + program), names=names, name=name, given=given, call=call, program=program
         )
 
 
@@ -228,7 +225,7 @@ def _fitted(pick: Picker) -> Lowered:
 
 
 _TEST = """\
-{maths}{parse}from verified_tir.testing import {names}
+{imports}from tests.parts.{names}
 
 
 def {name}():

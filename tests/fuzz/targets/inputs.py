@@ -14,6 +14,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from tests.parts.reference_runs import random_arguments, symbols
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import FloatImm, IntImm, Var
 from verified_tir.ir.find import writes_of
@@ -22,7 +23,6 @@ from verified_tir.ir.visit import free_vars, walk
 from verified_tir.schedule.replay_inputs import repair
 from verified_tir.semantics.interpreter import ArgumentError, AssertionFailed, Outcome, UndefinedBehaviour
 from verified_tir.testing.reference import End, Given, ended
-from verified_tir.testing.reference_runs import random_arguments, symbols
 
 SIZES: Final = (3, 1, 0, 2, 4, 5, 7, 8)
 NUMBERS: Final = (1, 0, 3, -1, 2, 5, -3, 100)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.fuzz.targets.inputs import Input, inputs
 from tests.fuzz.targets.kernel_rules import examine
 from tests.fuzz.targets.kernel_source import Demands, test_of, test_of_rules
+from tests.parts.lowered import rule_names
 from tests.rules.cases import RuleCase, rule_cases
 from tests.rules.family import plain_solver
 from verified_tir.fuzz.target import Disagreement, Observed
@@ -33,7 +34,6 @@ from verified_tir.schedule.replay import brief_replays
 from verified_tir.schedule.schedule import Schedule, StepRecord
 from verified_tir.semantics.interpreter import Outcome
 from verified_tir.testing.assertions import assert_certificate_rechecks, assert_confirmed, machine_code_problem
-from verified_tir.testing.lowered import rule_names
 from verified_tir.testing.programs import prim_funcs
 from verified_tir.testing.reference import Claim, disagreement
 from verified_tir.testing.scheduling import Draft, Step, Taken, primitives, schedules, seeds

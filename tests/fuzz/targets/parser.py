@@ -19,6 +19,10 @@ from typing import TypeAlias, final
 from hypothesis import strategies as st
 
 from tests.fuzz.targets.texts import mutated_texts
+from tests.parts.mismatch import Mismatch
+from tests.parts.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
+from tests.parts.syntax import syntactic_functions, syntactic_modules
+from tests.parts.trees import tree_text
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.index.map import IndexMap
 from verified_tir.index.parse import parse_index_map
@@ -27,10 +31,6 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import ScriptError, script
 from verified_tir.ir.visit import walk
-from verified_tir.testing.mismatch import Mismatch
-from verified_tir.testing.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
-from verified_tir.testing.syntax import syntactic_functions, syntactic_modules
-from verified_tir.testing.trees import tree_text
 
 
 @final
@@ -84,7 +84,7 @@ class ParserTarget:
         return st.one_of(functions, functions, texts, texts, syntactic_modules(), _index_maps())
 
     def check(self, case: ParserCase, observed: Observed) -> None:
-        """The properties of ``verified_tir.testing.roundtrip``."""
+        """The properties of ``tests.parts.roundtrip``."""
         try:
             match case:
                 case TextCase(text=text, as_file=as_file):
@@ -182,7 +182,8 @@ def _commented(program: PrimFunc | IRModule) -> str:
 
 
 _PROGRAM_TEST = """\
-from verified_tir.testing import assert_round_trip, from_tree
+from tests.parts.roundtrip import assert_round_trip
+from tests.parts.trees import from_tree
 
 
 def {name}():
@@ -193,7 +194,7 @@ def {name}():
 PROGRAM = {tree}
 """
 _TEXT_TEST = """\
-from verified_tir.testing import assert_read_or_refused
+from tests.parts.roundtrip import assert_read_or_refused
 
 
 def {name}():
@@ -225,7 +226,7 @@ TEXT = {text!r}
 _MAP_TEST = """\
 from verified_tir.ir.dtype import DType
 from verified_tir.index.parse import parse_index_map
-from verified_tir.testing import assert_index_map_round_trip
+from tests.parts.roundtrip import assert_index_map_round_trip
 
 
 def {name}():

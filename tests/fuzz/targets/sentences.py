@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from tests.parts.formulas import FLOATS, HALVES, INTEGERS, TRUTHS, Sentence
 from verified_tir.testing.drawing import Picker
-from verified_tir.testing.formulas import FLOATS, HALVES, INTEGERS, TRUTHS, Sentence
 
 _ORDERS = ("<=", "<", "=", "ne")
 _ARITHMETIC = ("+", "-", "*")

@@ -21,6 +21,11 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tests.fuzz.targets.index_programs import index_programs
 from tests.fuzz.targets.sentences import questions
+from tests.parts.formulas import BUDGET, Sentence, assert_decided_rightly
+from tests.parts.index_values import assert_index_map_right, assert_simplifies_alike
+from tests.parts.literals import arguments_text, needed_imports, program_text
+from tests.parts.mismatch import Mismatch
+from tests.parts.simplified import assert_simplified_alike, assert_touches
 from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Not, Select
@@ -31,13 +36,8 @@ from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.testing.arguments import arguments
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.expressions import COMPARISONS
-from verified_tir.testing.formulas import BUDGET, Sentence, assert_decided_rightly
 from verified_tir.testing.index_maps import index_maps
-from verified_tir.testing.index_values import assert_index_map_right, assert_simplifies_alike
-from verified_tir.testing.literals import arguments_text, needs_names, program_text
-from verified_tir.testing.mismatch import Mismatch
 from verified_tir.testing.programs import ALL_FEATURES, prim_funcs
-from verified_tir.testing.simplified import assert_simplified_alike, assert_touches
 
 Arguments: TypeAlias = Mapping[str, Any]
 
@@ -155,24 +155,19 @@ class SimplifyTarget:
         """One call of an assertion."""
         match case:
             case IndexCase(func=func):
-                call, names, given = "assert_simplifies_alike(func)", "assert_simplifies_alike", ""
-                return _PROGRAM.format(maths="", names=names, name=name, program=program_text(func), call=call)
+                return _program(
+                    "assert_simplifies_alike(func)", "index_values import assert_simplifies_alike", name, func
+                )
             case MapCase(index_map=index_map, shape=shape):
                 text = f'parse_index_map("{index_map}", {{}}, DType.parse("{index_map.dtype}"))'
                 return _MAP.format(name=name, text=text, shape=shape)
             case Question(given=sentences, goal=goal):
                 return _QUESTION.format(name=name, given=sentences, goal=goal)
             case ProgramCase(func=func, arguments=sets, touched=touched):
-                names = "assert_touches" if touched else "assert_simplified_alike"
+                asserted = "assert_touches" if touched else "assert_simplified_alike"
                 given = "".join(f"\n        {arguments_text(a, '        ')}," for a in sets)
-                call = f"arguments = [{given}\n    ]\n    {names}(func, arguments)"
-                return _PROGRAM.format(
-                    maths=needs_names(given),
-                    names=f"array_of, {names}",
-                    name=name,
-                    program=program_text(func),
-                    call=call,
-                )
+                call = f"arguments = [{given}\n    ]\n    {asserted}(func, arguments)"
+                return _program(call, f"simplified import {asserted}", name, func)
 
 
 TARGET = SimplifyTarget()
@@ -223,9 +218,13 @@ def _programs(draw: DrawFn) -> ProgramCase:
     return ProgramCase(func, tuple([draw(arguments(func)) for _ in range(2)]), touched)
 
 
+def _program(call: str, names: str, name: str, func: PrimFunc) -> str:
+    program = program_text(func)
+    return _PROGRAM.format(imports=needed_imports(program + call), names=names, name=name, program=program, call=call)
+
+
 _PROGRAM = """\
-{maths}from verified_tir import parse_func
-from verified_tir.testing import {names}, from_tree
+{imports}from tests.parts.{names}
 
 
 def {name}():
@@ -235,14 +234,14 @@ def {name}():
 _MAP = """\
 from verified_tir.ir.dtype import DType
 from verified_tir.index.parse import parse_index_map
-from verified_tir.testing import assert_index_map_right
+from tests.parts.index_values import assert_index_map_right
 
 
 def {name}():
     assert_index_map_right({text}, {shape})
 """
 _QUESTION = """\
-from verified_tir.testing import assert_decided_rightly
+from tests.parts.formulas import assert_decided_rightly
 
 
 def {name}():

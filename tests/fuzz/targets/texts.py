@@ -11,9 +11,9 @@ from functools import cache, partial
 
 from hypothesis import strategies as st
 
+from tests.parts.syntax import syntactic_functions
 from verified_tir.ir.script import script
 from verified_tir.testing.drawing import Picker
-from verified_tir.testing.syntax import syntactic_functions
 
 SEEDS = (
     """

@@ -10,6 +10,10 @@ from hypothesis import strategies as st
 
 from tests.fuzz.targets.llvm_changes import changed_llvm
 from tests.fuzz.targets.validator_pairs import numbers, programs
+from tests.parts.llvm_verdicts import assert_llvm_verdict_holds
+from tests.parts.near_misses import choices
+from tests.parts.reference_runs import sizes_of
+from tests.parts.verdicts import WrongVerdict
 from verified_tir.codegen.build import prove_no_races
 from verified_tir.codegen.compile import optimise
 from verified_tir.codegen.emit import emit
@@ -20,10 +24,6 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.testing.llvm_verdicts import assert_llvm_verdict_holds
-from verified_tir.testing.near_misses import choices
-from verified_tir.testing.reference_runs import sizes_of
-from verified_tir.testing.verdicts import WrongVerdict
 from verified_tir.validate import Different
 
 
@@ -86,7 +86,7 @@ class Compiled:
         return (
             '"""Found by a campaign: what is said of a program and LLVM IR."""\n\n'
             "from verified_tir import parse_func\n"
-            "from verified_tir.testing import assert_llvm_verdict_holds\n"
+            "from tests.parts.llvm_verdicts import assert_llvm_verdict_holds\n"
             "from verified_tir.validate import Different\n\n"
             f"PROGRAM = {quoted(script(func))}\n"
             f"TEXT = {quoted(text)}\n"

@@ -7,6 +7,9 @@ from typing import Any, Final, final
 
 from hypothesis import strategies as st
 
+from tests.parts.near_misses import choices, divided, near_miss
+from tests.parts.reference_runs import SIZES, sizes_of
+from tests.parts.verdicts import WrongVerdict, assert_verdict_holds
 from verified_tir.fuzz.target import Disagreement, Observed, quoted
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, IntImm, Load
@@ -14,11 +17,8 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.stmt import Assume, seq
 from verified_tir.ir.sugar import const
-from verified_tir.testing.near_misses import choices, divided, near_miss
 from verified_tir.testing.programs import prim_funcs
-from verified_tir.testing.reference_runs import SIZES, sizes_of
 from verified_tir.testing.scheduling import seeds
-from verified_tir.testing.verdicts import WrongVerdict, assert_verdict_holds
 from verified_tir.validate import Report, Unknown
 
 FEW: Final = 30
@@ -60,7 +60,7 @@ class Pair:
         return (
             f'"""{"Found by a campaign: the validator is wrong about two programs."}"""\n\n'
             "from verified_tir import parse_func\n"
-            "from verified_tir.testing import assert_verdict_holds\n\n"
+            "from tests.parts.verdicts import assert_verdict_holds\n\n"
             f"BEFORE = {quoted(script(self.before))}\n"
             f"AFTER = {quoted(script(self.after))}\n\n\n"
             f"def {name}() -> None:\n"

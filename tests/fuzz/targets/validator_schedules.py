@@ -9,14 +9,14 @@ from typing import final
 from hypothesis import strategies as st
 
 from tests.fuzz.targets.validator_pairs import note, numbers, programs
+from tests.parts.near_misses import choices
+from tests.parts.second_opinions import assert_accepted, assert_change_is_judged, assert_refusal_holds
+from tests.parts.verdicts import WrongVerdict
 from verified_tir.fuzz.target import Disagreement, Observed, quoted
 from verified_tir.ir.script import script
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.testing.near_misses import choices
 from verified_tir.testing.scheduling import Draft, plans
-from verified_tir.testing.second_opinions import assert_accepted, assert_change_is_judged, assert_refusal_holds
-from verified_tir.testing.verdicts import WrongVerdict
 
 
 @final
@@ -71,7 +71,7 @@ class Scheduled:
         steps = "".join(f"    {text!r},\n" for text in texts)
         return (
             '"""Found by a campaign: the validator against the kernel, or against the interpreter."""\n\n'
-            "from verified_tir.testing import assert_validator_agrees\n\n"
+            "from tests.parts.second_opinions import assert_validator_agrees\n\n"
             f"PROGRAM = {quoted(program)}\n"
             f"STEPS = [\n{steps}]\n\n\n"
             f"def {name}() -> None:\n"

@@ -1,0 +1,1 @@
+"""Random ONNX models, what computes them, and where that is known to differ: for the target ``onnx``."""
