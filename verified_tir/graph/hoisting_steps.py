@@ -122,7 +122,7 @@ def moved_up(session: Session, group: Group, label: str, steps: Sequence[Step], 
     old = f"{label}_copy"
     session.apply(Declare((), anew))
     session.apply(Insert(_top_place(session, before), statement))
-    path = next(p for p, b in session.blocks() if b.name == label and p != _top_place(session, before))
+    path = next(p for p, b in session.find(Block) if b.name == label and p != _top_place(session, before))
     replace_statements(session, path, 1, copy_of(anew, group.target, old), group.target)
     compute_inline(session, old)
 

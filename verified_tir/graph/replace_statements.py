@@ -115,7 +115,7 @@ def inline_own(session: Session, label: str, target: Buffer) -> None:
     :raises TacticFailed: if there is none.
     """
     own = {n.buffer for n in walk(session.block(label)[1]) if isinstance(n, Allocate)}
-    inner = [b.name for _, b in session.blocks() if {n.buffer for n in walk(b) if isinstance(n, Store)} <= own]
+    inner = [b.name for _, b in session.find(Block) if {n.buffer for n in walk(b) if isinstance(n, Store)} <= own]
     done = 0
     for name in inner:
         try:

@@ -19,6 +19,8 @@ from verified_tir.ir.visit import walk
 
 Interval: TypeAlias = tuple[int | None, int | None]
 """Least and greatest value; None where no constant bound is known."""
+Ranges: TypeAlias = dict[Var, tuple[Expr, Expr]]
+"""Index variables, such as those of loops, with their start and extent."""
 
 _DEPTH = 6
 _STEPS = 24

@@ -25,7 +25,7 @@ from verified_tir.ir.find import loop_path
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.ir.visit import nodes_of, sub_statements
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.edits import rewritten
@@ -105,7 +105,7 @@ def _partition(session: Session, path: Path, mid: Expr) -> list[Var]:
 
 def _tests(stmt: Stmt) -> int:
     """How many comparisons the branches of a statement make."""
-    return sum(len(list(_leaves(n.condition))) for n in walk(stmt) if isinstance(n, If))
+    return sum(len(list(_leaves(n.condition))) for n in nodes_of(stmt, If))
 
 
 def _leaves(condition: Expr) -> Iterator[Expr]:

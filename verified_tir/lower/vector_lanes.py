@@ -26,7 +26,7 @@ from verified_tir.ir.expr import (
     Var,
 )
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.schedule.tactics.ramps import combine
 
 
@@ -68,7 +68,7 @@ class Lanes:
         """
         if e.dtype.lanes > 1:
             raise NoVector("it computes with vectors already")
-        if not self.varies(e) and not (self.mask_all and any(isinstance(n, Load) for n in walk(e))):
+        if not self.varies(e) and not (self.mask_all and nodes_of(e, Load)):
             return e
         match e:
             case Var():

@@ -26,7 +26,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt, Store
 from verified_tir.ir.sugar import binary, const
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.lower.passes import Lowering, Pass, reason
@@ -93,9 +93,7 @@ def vector_view(buffer: Buffer, lanes: int, name: str) -> Buffer:
 
 
 def _moves(session: Session, found: list[Indices], lanes: int) -> Moves:
-    ranges: Mapping[Var, tuple[Expr, Expr]] = {
-        n.var: (n.min, n.extent) for n in walk(session.func.body) if isinstance(n, For)
-    }
+    ranges: Mapping[Var, tuple[Expr, Expr]] = {n.var: (n.min, n.extent) for n in nodes_of(session.func.body, For)}
     simplifier = Simplifier(Bounds(ranges))
     moves = []
     for indices in found:

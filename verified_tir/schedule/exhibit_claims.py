@@ -39,7 +39,7 @@ from verified_tir.ir.stmt import (
     Stmt,
     seq,
 )  # fmt: skip
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.logic import formula as f
@@ -89,7 +89,7 @@ def leading(body: Stmt) -> Stmt | None:
 
 def _only_assumes(stmt: Stmt) -> bool:
     return claims_something(stmt) and all(
-        isinstance(n, (Assume, Assert, For, If, LetStmt, Seq, Block)) for n in walk(stmt) if isinstance(n, Stmt)
+        isinstance(n, (Assume, Assert, For, If, LetStmt, Seq, Block)) for n in nodes_of(stmt, Stmt)
     )
 
 

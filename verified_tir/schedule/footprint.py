@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.elaborate.blocks import expand
+from verified_tir.index.bounds import Ranges
 from verified_tir.index.conditions import junction, operands
 from verified_tir.index.evaluate import UnsafeIndex, evaluate
 from verified_tir.index.fold import size
@@ -34,7 +35,6 @@ from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule.footprint_accesses import pieces
 from verified_tir.schedule.footprint_solve import POINTS, Solved, index_variables, of_one_type, solve
-from verified_tir.schedule.loop_layout import Ranges
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule

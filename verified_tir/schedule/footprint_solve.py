@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from verified_tir.index.bounds import Bounds
+from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.conditions import conjuncts
 from verified_tir.index.evaluate import evaluate
 from verified_tir.index.fold import size
@@ -27,7 +27,7 @@ from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.ir.widen import Widening
 from verified_tir.schedule.footprint_accesses import Piece
-from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
+from verified_tir.schedule.loop_layout import Layout, choices, layout_of
 
 POINTS = 1 << 16
 """How many places, witnesses included, are looked at one by one."""

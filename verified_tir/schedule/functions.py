@@ -24,7 +24,7 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, DeclBuffer, Evaluate, For, If, Seq, Stmt, Store, seq
-from verified_tir.ir.visit import children, free_vars, map_children, rewrite, substitute, walk
+from verified_tir.ir.visit import children, free_vars, map_children, nodes_of, rewrite, substitute, walk
 from verified_tir.kernel.calls import Arguments, instantiate
 
 # -- in ----------------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def linked(module: IRModule, func: PrimFunc) -> tuple[PrimFunc, list[tuple[str, 
     What a callee assumes before all else is left out of the program: it is to be proved where the function is called.
     """
     owed: list[tuple[str, PrimFunc]] = []
-    taken = {n.name for n in walk(func.body) if isinstance(n, Block) and called_function(n) is None}
+    taken = {n.name for n in nodes_of(func.body, Block) if called_function(n) is None}
 
     def without(stmt: Stmt) -> Stmt:
         called = called_function(stmt)
@@ -115,7 +115,7 @@ def outlined(func: PrimFunc) -> IRModule:
 
     :raises IRError: if a block uses what cannot be passed.
     """
-    if not any(called_function(n) is not None for n in walk(func.body) if isinstance(n, Stmt)):
+    if not any(called_function(n) is not None for n in nodes_of(func.body, Stmt)):
         return IRModule(((func.name, func),))
     maker = _Maker(func)
     main = func.with_body(maker.stmt(func.body, {b.data: b for b in func.buffers}))
@@ -185,7 +185,7 @@ class _Maker:
 
 def _passed(name: str, body: Stmt, owners: Mapping[Var, Buffer]) -> list[Buffer]:
     """The buffers from around, those that are only read first."""
-    bound = {n.buffer.data for n in walk(body) if isinstance(n, Allocate)}
+    bound = {n.buffer.data for n in nodes_of(body, Allocate)}
     used: dict[Var, None] = {}
     written: set[Var] = set()
     for n in _in_order(body):
@@ -222,7 +222,7 @@ def _in_order(node: Node) -> Iterator[Node]:
 def _views(body: Stmt, passed: Iterable[Buffer]) -> list[Buffer]:
     """Other views of the passed blocks, declared around the block: the function declares them itself."""
     whole = set(passed)
-    inside = {n.buffer for n in walk(body) if isinstance(n, DeclBuffer)}
+    inside = {n.buffer for n in nodes_of(body, DeclBuffer)}
     used = dict.fromkeys(n.buffer for n in walk(body) if isinstance(n, (Load, Store)))
     return [b for b in used if b not in whole and b not in inside and any(b.data is w.data for w in whole)]
 

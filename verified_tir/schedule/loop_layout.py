@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.index.bounds import Bounds
+from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.fold import folded
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr, IntImm, Var
@@ -25,7 +25,6 @@ from verified_tir.schedule.moves import NewLoop
 ATTEMPTS = 12
 """How many choices of loops that stay are looked at for one access."""
 
-Ranges = dict[Var, tuple[Expr, Expr]]
 Place = tuple[Expr, Expr]
 """An index and the buffer's extent in that dimension."""
 

@@ -18,7 +18,7 @@ from verified_tir.ir.float_bits import largest
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Assume, For, Stmt, seq
 from verified_tir.ir.sugar import all_of, const
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import Refusal, Unproved
@@ -98,7 +98,7 @@ def missing_assumption(theorem: Refines, prover: Prover, tactic: Callable[[Sessi
 def _inputs(theorem: Refines) -> tuple[Buffer, ...]:
     """The parameters of floats that are only read."""
     func = theorem.before
-    read = {n.buffer.data for n in walk(func.body) if isinstance(n, Load)} - written_blocks(func.body)
+    read = {n.buffer.data for n in nodes_of(func.body, Load)} - written_blocks(func.body)
     return tuple(b for b in func.buffers if b.data in read and b.dtype.is_float and b.dtype.lanes == 1)[:MOST]
 
 

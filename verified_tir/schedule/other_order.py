@@ -14,7 +14,7 @@ from verified_tir.ir.find import writes_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import For, If, LetStmt, Stmt, Store, While
-from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.ir.visit import nodes_of, sub_statements, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.theorem import Refines
@@ -67,7 +67,7 @@ def may_reach(element: str, sums: Collection[str], *programs: PrimFunc) -> bool:
 
 def _reached(func: PrimFunc, names: set[str]) -> set[Buffer]:
     """Buffers that hold what was computed from buffers of these names."""
-    buffers = {n for n in walk(func) if isinstance(n, Buffer)}
+    buffers = set(nodes_of(func, Buffer))
     found: set[Var] = {b.data for b in buffers if b.name in names}
     while True:
         more = {v for v in _flow(func.body, found, False) if v not in found}
@@ -80,7 +80,7 @@ def _flow(stmt: Stmt, found: set[Var], under: bool) -> Iterator[Var]:
     """The blocks and lets that depend on what was found, also by being written or not."""
 
     def reads(*exprs: Expr) -> bool:
-        return any(n in found for e in exprs for n in walk(e) if isinstance(n, Var))
+        return any(n in found for e in exprs for n in nodes_of(e, Var))
 
     match stmt:
         case Store(buffer=b, value=value, indices=indices):

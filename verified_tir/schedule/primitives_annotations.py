@@ -6,8 +6,7 @@ from verified_tir.ir.stmt import Block, For
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.rule_builders import annotated
-from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.session import Handle, Session, fail
 
 
 class AnnotationPrimitives(Primitives):
@@ -37,8 +36,7 @@ class AnnotationPrimitives(Primitives):
 
 
 def _noted(session: Session, handle: Handle, key: str, value: str | int | float | None) -> None:
-    named = isinstance(handle, str) and session.has_block(handle)
-    path = session.block(handle)[0] if named and isinstance(handle, str) else session.loop(handle)[0]
+    path = session.place(handle)
     stmt = session.stmt(path)
     assert isinstance(stmt, (Block, For))
     others = tuple((k, v) for k, v in stmt.annotations if k != key)

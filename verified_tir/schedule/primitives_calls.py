@@ -14,8 +14,8 @@ from verified_tir.schedule.functions import outlined
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import PRIMITIVES, recorded
+from verified_tir.schedule.session import Handle
 from verified_tir.schedule.tactics import blockize, outline, tensorize
-from verified_tir.schedule.tactics.loops import Handle
 
 P = ParamSpec("P")
 T = TypeVar("T")

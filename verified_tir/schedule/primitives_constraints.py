@@ -11,10 +11,10 @@ from verified_tir.ir.expr import Expr
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import PRIMITIVES, recorded
+from verified_tir.schedule.session import Handle
 from verified_tir.schedule.shown import short
 from verified_tir.schedule.tactics import assume, constraints, restated
 from verified_tir.schedule.tactics.layout import find_buffer
-from verified_tir.schedule.tactics.loops import Handle
 
 P = ParamSpec("P")
 T = TypeVar("T")

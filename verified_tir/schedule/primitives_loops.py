@@ -8,11 +8,10 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
+from verified_tir.schedule.session import Handle
 from verified_tir.schedule.shown import listed, short
 from verified_tir.schedule.tactics import fission, follow, loops, merge, reduction
 from verified_tir.schedule.tactics.layout import BufferIn
-
-Handle = Var | str
 
 
 class LoopPrimitives(Primitives):

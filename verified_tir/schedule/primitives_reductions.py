@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
+from verified_tir.schedule.session import Handle
 from verified_tir.schedule.shown import listed
 from verified_tir.schedule.tactics import pad_einsum, rfactor
-from verified_tir.schedule.tactics.loops import Handle
 
 
 class ReductionPrimitives(Primitives):

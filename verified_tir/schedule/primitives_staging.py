@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from verified_tir.ir.buffer import Buffer
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
-from verified_tir.schedule.session import Session
+from verified_tir.schedule.session import Handle, Session
 from verified_tir.schedule.tactics import compute, staging
 from verified_tir.schedule.tactics.buffers import buffer_arguments
 from verified_tir.schedule.tactics.layout import BufferIn
-from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.reverse_compute import reverse_compute_at
 from verified_tir.schedule.tactics.scope import set_scope
 

@@ -19,7 +19,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Assume, For, Stmt
-from verified_tir.ir.visit import nodes_of, walk
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.race_free import marked_loops
 from verified_tir.kernel.refines import Step
 from verified_tir.kernel.rules.bind import Bind, Inline
@@ -81,7 +81,7 @@ def _redirected(access: Expr) -> Expr | tuple[Any, ...]:
 def _loads(value: Any) -> bool:
     """Whether a rule's arguments read memory."""
     if isinstance(value, Node):
-        return any(isinstance(n, Load) for n in walk(value))
+        return bool(nodes_of(value, Load))
     if isinstance(value, tuple):
         return any(map(_loads, value))
     return is_dataclass(value) and any(_loads(getattr(value, f.name)) for f in fields(value))

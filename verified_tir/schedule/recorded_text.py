@@ -17,23 +17,16 @@ from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import at, places
+from verified_tir.ir.paths import at
 from verified_tir.ir.script import parse_func, script
-from verified_tir.ir.stmt import Allocate, Evaluate, For, Seq, Stmt
-from verified_tir.ir.visit import free_vars, refresh_binders, rewrite, substitute, walk
+from verified_tir.ir.stmt import Evaluate, For, Seq, Stmt
+from verified_tir.ir.visit import free_vars, nodes_of, refresh_binders, rewrite, substitute
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.layout import find_symbol
 
 
 class Unrecordable(Exception):
     """An argument that cannot be noted, or a note that fits no argument; the message says which and why."""
-
-
-def recorded_buffers(session: Session) -> list[Buffer]:
-    """The parameters and then the local buffers in program order, as ``Schedule.buffers`` gives them."""
-    local = [s.buffer for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
-             if isinstance(s, Allocate)]  # fmt: skip
-    return [*session.func.buffers, *local]
 
 
 def variable_noted(session: Session, var: Var) -> dict[str, Any]:
@@ -66,10 +59,10 @@ def expressions_noted(
 
     :param new: a buffer that is not there yet, the transformed one.
     """
-    loads = dict.fromkeys(n.buffer for e in exprs for n in walk(e) if isinstance(n, Load))
+    loads = dict.fromkeys(n.buffer for e in exprs for n in nodes_of(e, Load))
     known = {b.data for b in loads} | {v for b in loads for v in _shape_vars(b)}
     others = dict.fromkeys(v for e in exprs for v in free_vars(e) if v not in own and v not in known)
-    others |= dict.fromkeys(v for e in exprs for n in walk(e) if isinstance(n, Load) for i in n.indices
+    others |= dict.fromkeys(v for e in exprs for n in nodes_of(e, Load) for i in n.indices
                             for v in free_vars(i) if v not in own)  # fmt: skip
     names = _names([*own, *others], taken={b.name for b in loads})
     found: dict[str, Any] = {"of": [[names[v].name, str(v.dtype)] for v in own]}
@@ -96,7 +89,7 @@ def _rank(buffer: Buffer) -> dict[str, Any]:
 
 
 def _positioned(session: Session, buffer: Buffer) -> int:
-    for k, b in enumerate(recorded_buffers(session)):
+    for k, b in enumerate(session.buffers):
         if b is buffer:
             return k
     raise Unrecordable(f"{buffer.name} is neither a parameter nor an allocated buffer")
@@ -122,8 +115,7 @@ def expressions_meant(
     """Texts as expressions: read as the statements of a function whose parameters are all the names in them."""
     variables: dict[str, Var] = dict(zip([name for name, _ in texts["of"]], own, strict=True))
     variables |= {name: variable_meant(session, v) for name, v in texts.get("where", {}).items()}
-    everything = recorded_buffers(session)
-    buffers = {name: _read(everything, b, new) for name, b in texts.get("buffers", {}).items()}
+    buffers = {name: _read(session.buffers, b, new) for name, b in texts.get("buffers", {}).items()}
     params = [f"{name}: T.{v.dtype}" for name, v in variables.items()]
     params += [f'{name}: T.Buffer({_ones(b)}, "{b.dtype}")' for name, b in buffers.items()]
     if not texts["text"]:  # the map of a buffer of rank 0

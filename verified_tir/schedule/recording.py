@@ -35,7 +35,6 @@ from verified_tir.schedule.recorded_text import (
     Unrecordable,
     expressions_meant,
     expressions_noted,
-    recorded_buffers,
     variable_meant,
     variable_noted,
 )
@@ -206,7 +205,7 @@ def _hex(value: float) -> str:
 
 def _buffer(session: Session, buffer: Buffer) -> dict[str, Any] | str:
     """A buffer by its position; an earlier state of one means the one of its name."""
-    position = next((k for k, b in enumerate(recorded_buffers(session)) if b is buffer), None)
+    position = next((k for k, b in enumerate(session.buffers) if b is buffer), None)
     return buffer.name if position is None else {"buffer": position, "name": buffer.name}
 
 
@@ -271,7 +270,7 @@ def _value(session: Session, noted: Any) -> Any:
             return e
         case {"buffer": int(position), "name": str(name), **rest} if not rest:
             del name  # for people
-            return recorded_buffers(session)[position]
+            return session.buffers[position]
         case {"index_map": dict(texts), **rest} if not rest:
             own = _own(texts)
             return IndexMap(own, expressions_meant(session, texts, own), tuple(texts["separators"]))

@@ -24,7 +24,7 @@ from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Assume, For, LetStmt
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import free_vars, nodes_of, substitute, walk
 from verified_tir.semantics.interpreter import ArgumentError, Stopped, UndefinedBehaviour, run
 from verified_tir.semantics.interpreter.arguments import elements
 from verified_tir.semantics.memory import Extents
@@ -211,7 +211,7 @@ def repair(
             case LetStmt():
                 return False
     condition = substitute(stmt.condition, {v: const(int(x), v.dtype) for v, x in values.items()})
-    loads = [n for n in walk(condition) if isinstance(n, Load) and n.buffer in func.buffers]
+    loads = [n for n in nodes_of(condition, Load) if n.buffer in func.buffers]
     for load in loads:
         try:
             where = tuple(int(i) for i in evaluate(list(load.indices), values))

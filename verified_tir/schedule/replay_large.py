@@ -38,7 +38,7 @@ from verified_tir.ir.stmt import (
     seq,
 )  # fmt: skip
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import children, sub_statements, walk
+from verified_tir.ir.visit import children, nodes_of, sub_statements, walk
 from verified_tir.schedule.replay_inputs import Sizes, symbols
 from verified_tir.semantics.interpreter import Stopped, UndefinedBehaviour, run
 
@@ -161,4 +161,4 @@ def evaluated(exprs: Sequence[Expr]) -> Iterator[Stmt]:
 
 
 def _loads(e: Expr) -> bool:
-    return any(isinstance(n, Load) for n in walk(e))
+    return bool(nodes_of(e, Load))

@@ -20,8 +20,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.collector import seldom_collected
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.paths import places
-from verified_tir.ir.stmt import Allocate, For
+from verified_tir.ir.stmt import Block, For
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
@@ -40,12 +39,12 @@ from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
 from verified_tir.schedule.primitives_inline import InlinePrimitives
-from verified_tir.schedule.primitives_loops import Handle, LoopPrimitives
+from verified_tir.schedule.primitives_loops import LoopPrimitives
 from verified_tir.schedule.primitives_reductions import ReductionPrimitives
 from verified_tir.schedule.primitives_staging import StagingPrimitives
 from verified_tir.schedule.recording import Call, recorded
 from verified_tir.schedule.refusals import report
-from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.session import Handle, Session, TacticFailed
 from verified_tir.schedule.shown import listed, map_text, short
 from verified_tir.schedule.tactics import layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
@@ -180,8 +179,7 @@ class Schedule(
         take a block.
         """
         around = None if block is None else self._look("loops", lambda s: s.block(block_of_copy(s, block))[0])
-        found = places(self.func.body, lambda s: isinstance(s, For))
-        return [s.var for p, s in found if isinstance(s, For) and (around is None or around[: len(p)] == p)]
+        return [s.var for p, s in self._session.find(For) if around is None or around[: len(p)] == p]
 
     def get_loops(self, block: str | Buffer) -> list[Var]:
         """The loops around a block, as TVM calls it."""
@@ -199,7 +197,7 @@ class Schedule(
     @property
     def blocks(self) -> list[str]:
         """The names of the blocks in program order."""
-        return [block.name for _, block in self._session.blocks()]
+        return [block.name for _, block in self._session.find(Block)]
 
     def buffer(self, name: str) -> Buffer:
         """The parameter or local buffer of a name, as it is now."""
@@ -208,9 +206,7 @@ class Schedule(
     @property
     def buffers(self) -> list[Buffer]:
         """The parameters and then the local buffers in program order."""
-        local = [s.buffer for _, s in places(self.func.body, lambda s: isinstance(s, Allocate))
-                 if isinstance(s, Allocate)]  # fmt: skip
-        return [*self.func.buffers, *local]
+        return self._session.buffers
 
     def symbol(self, name: str) -> Var:
         """The scalar parameter or shape symbol of a name, to be used in ``partition``."""

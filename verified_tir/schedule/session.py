@@ -6,19 +6,20 @@ handles.  Whatever they get wrong ends in a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import final
+from typing import TypeAlias, TypeVar, final
 
+from verified_tir.index.bounds import Ranges
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.find import loop_path, places_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import SKIP, Allocate, Block, For, Stmt, Store
-from verified_tir.ir.visit import bound_vars, nodes_of, walk
+from verified_tir.ir.stmt import SKIP, Allocate, Block, For, Seq, Stmt, Store
+from verified_tir.ir.visit import bound_vars, nodes_of
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
@@ -30,6 +31,10 @@ from verified_tir.logic.verdict import Discharged, Proved
 from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder
+
+S = TypeVar("S", bound=Stmt)
+Handle: TypeAlias = Var | str
+"""A loop, by its variable or its name; where a block may be meant, its name."""
 
 
 class TacticFailed(Exception):
@@ -172,7 +177,15 @@ class Session:
         pairs = zip(bound_vars(old), bound_vars(new), strict=True)
         self.renamed.update({a: b for a, b in pairs if a is not b})
 
-    def loop(self, handle: Var | str) -> tuple[Path, For]:
+    def place(self, handle: Handle) -> Path:
+        """Where a block stands; or a loop, if no block has that name.
+
+        :raises TacticFailed: if there is neither, or there are several.
+        """
+        named = isinstance(handle, str) and self.has_block(handle)
+        return self.block(str(handle))[0] if named else self.loop(handle)[0]
+
+    def loop(self, handle: Handle) -> tuple[Path, For]:
         """The loop that a handle or a name means.
 
         :raises TacticFailed: if there is none, or several of that name.
@@ -183,12 +196,10 @@ class Session:
             path = self._loop_over(handle)
         else:
             raise fail(f"a loop is given by its variable or its name, not by {_called(handle)}")
-        stmt = self.stmt(path)
-        assert isinstance(stmt, For)
-        return path, stmt
+        return path, self.at(path, For)
 
     def _loop_named(self, name: str) -> Path:
-        found = list(places_of(self.func.body, For, lambda s: s.var.name == name))
+        found = self.find(For, lambda s: s.var.name == name)
         if not found:
             names = list(dict.fromkeys(s.var.name for s in nodes_of(self.func.body, For)))
             known = f"the loops are {', '.join(names)}" if names else "the program has no loop"
@@ -219,7 +230,7 @@ class Session:
         """
         if not isinstance(name, str):
             raise fail(f"a block is given by its name, not by {_called(name)}")
-        found = list(places_of(self.func.body, Block, lambda s: s.name == name))
+        found = self.find(Block, lambda s: s.name == name)
         if not found:
             names = list(dict.fromkeys(s.name for s in nodes_of(self.func.body, Block)))
             known = f"the blocks are {', '.join(names)}" if names else "the program has no block"
@@ -228,10 +239,6 @@ class Session:
             around = [self._loops_around(p) for p, _ in found]
             raise fail(f"there are {len(found)} blocks called {name!r}, {'; '.join(around)}")
         return found[0]
-
-    def blocks(self) -> list[tuple[Path, Block]]:
-        """All blocks with their places, in program order."""
-        return list(places_of(self.func.body, Block, lambda _: True))
 
     def has_block(self, name: str) -> bool:
         """Whether there is a block of that name."""
@@ -242,8 +249,7 @@ class Session:
         return {b.name for b in nodes_of(self.func.body, Block)}
 
     def _loops_around(self, path: Path) -> str:
-        stmts = [self.stmt(path[:k]) for k in range(len(path))]
-        ranges = [_range(s) for s in stmts if isinstance(s, For)]
+        ranges = [_range(s) for s in self.loops_around(path)]
         return f"one under {', '.join(ranges)}" if ranges else "one under no loop"
 
     # -- looking at the program ------------------------------------------------------------------------------------
@@ -253,6 +259,44 @@ class Session:
 
     def stmt(self, path: Path) -> Stmt:
         return at(self.func.body, path)
+
+    def at(self, path: Path, kind: type[S]) -> S:
+        """The statement at a place, which is known to be of a class."""
+        stmt = self.stmt(path)
+        assert isinstance(stmt, kind)
+        return stmt
+
+    def find(
+        self, kind: type[S], wanted: Callable[[S], bool] = lambda _: True, under: Path = ()
+    ) -> list[tuple[Path, S]]:
+        """The statements of a class that are wanted, at or below a place, in program order."""
+        return [((*under, *p), s) for p, s in places_of(self.left(under), kind, wanted)]
+
+    def stores_to(self, buffer: Buffer, under: Path = ()) -> list[tuple[Path, Store]]:
+        """The stores to a buffer, through no other view."""
+        return self.find(Store, lambda s: s.buffer is buffer, under)
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """The parameters and then the local buffers in program order."""
+        return [*self.func.buffers, *(s.buffer for _, s in self.find(Allocate))]
+
+    def allocation(self, buffer: Buffer) -> Path | None:
+        """Where the block of a buffer is allocated; ``None`` for a parameter."""
+        return next((p for p, _ in self.find(Allocate, lambda s: s.buffer.data is buffer.data)), None)
+
+    def loops_around(self, path: Path, start: int = 0) -> list[For]:
+        """The loops around a place, outermost first; only those that stand ``start`` steps deep or deeper."""
+        return [s for k in range(start, len(path)) if isinstance(s := self.stmt(path[:k]), For)]
+
+    def ranges(self, path: Path) -> Ranges:
+        """The ranges of the loops around a place."""
+        return {s.var: (s.min, s.extent) for s in self.loops_around(path)}
+
+    def parting(self, first: Path, second: Path) -> int | None:
+        """How many steps lead to the sequence in two statements of which two places lie; ``None`` if there is none."""
+        steps = next((k for k, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)
+        return steps if steps is not None and isinstance(self.stmt(first[:steps]), Seq) else None
 
     def left(self, path: Path) -> Stmt:
         """The statement at a place; an empty one if the place is gone."""
@@ -271,7 +315,7 @@ class Session:
 
 def allocated(func: PrimFunc) -> list[Buffer]:
     """The buffers as which blocks were passed or allocated, parameters first."""
-    return [*func.buffers, *(n.buffer for n in walk(func.body) if isinstance(n, Allocate))]
+    return [*func.buffers, *(n.buffer for n in nodes_of(func.body, Allocate))]
 
 
 def owner(func: PrimFunc, data: Var) -> Buffer:
@@ -303,8 +347,7 @@ def _called(value: object) -> str:
 
 def _describe(loop: For) -> str:
     """A loop in a list of several: its range, and what stands in it."""
-    inside = list(walk(loop.body))
-    blocks = [n.name for n in inside if isinstance(n, Block)]
-    stores = [n.buffer.name for n in inside if isinstance(n, Store)]
+    blocks = [n.name for n in nodes_of(loop.body, Block)]
+    stores = [n.buffer.name for n in nodes_of(loop.body, Store)]
     what = f" around block {blocks[0]}" if blocks else f" around a store to {stores[0]}" if stores else ""
     return f"{_range(loop)}{what}"

@@ -18,7 +18,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.poly import Poly, as_poly
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import children, free_vars, sub_statements, substitute, walk
+from verified_tir.ir.visit import children, free_vars, nodes_of, sub_statements, substitute
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.schedule.rule_builders import split_label
@@ -33,7 +33,7 @@ def uses(stmt: Stmt, buffer: Buffer) -> bool:
     """Whether the statement itself (not one inside it) accesses the buffer."""
     if isinstance(stmt, Store) and stmt.buffer is buffer:
         return True
-    return any(isinstance(n, Load) and n.buffer is buffer for e in expressions(stmt) for n in walk(e))
+    return any(n.buffer is buffer for e in expressions(stmt) for n in nodes_of(e, Load))
 
 
 def leaves(session: Session) -> list[Path]:
@@ -58,12 +58,12 @@ def indices_of(session: Session, path: Path, buffer: Buffer) -> tuple[Expr, ...]
         around = session.stmt(path[:k])
         if isinstance(around, LetStmt):
             values[around.var] = substitute(around.value, values)
-    found = [stmt.indices] if isinstance(stmt, Store) and stmt.buffer is buffer else []
-    found = [tuple(substitute(e, values) for e in indices) for indices in found]
-    if not found:
+    if isinstance(stmt, Store) and stmt.buffer is buffer:
+        found = [tuple(substitute(e, values) for e in stmt.indices)]
+    else:
         found = [i for e in expressions(stmt) for i in _loads(e, buffer, values)]
     for indices in found:
-        if not any(isinstance(n, Load) for e in indices for n in walk(e)):
+        if not any(nodes_of(e, Load) for e in indices):
             return tuple(_first_lane(e) for e in indices)
     raise fail(f"the indices of {buffer.name} are read from memory, so no loops follow its layout", path)
 
@@ -240,7 +240,7 @@ def _with_guards(session: Session, segment: Segment, path: Path) -> tuple[Stmt, 
             values[stmt.var] = substitute(stmt.value, values)
         elif isinstance(stmt, If):
             condition = substitute(stmt.condition, values)
-            if any(isinstance(n, Load) for n in walk(condition)):
+            if nodes_of(condition, Load):
                 break
             last = len(chain) if own & set(free_vars(condition)) else last
     return tuple(chain[:last])

@@ -31,8 +31,8 @@ def make_equal(session: Session, path: Path) -> None:
 
     :raises TacticFailed: if neither arm can be turned into the other; with what is against it.
     """
-    branch = session.stmt(path)
-    assert isinstance(branch, If) and branch.else_body is not None
+    branch = session.at(path, If)
+    assert branch.else_body is not None
     arms = (branch.then_body, branch.else_body)
     first: TacticFailed | None = None
     for change in (_rewritten, _replaced):
@@ -40,9 +40,8 @@ def make_equal(session: Session, path: Path) -> None:
             try:
                 with session.atomic():
                     change(session, (*path, k), arms[1 - k])
-                    now = session.stmt(path)
-                    assert isinstance(now, If) and now.else_body is not None
-                    if not structural_equal(now.then_body, now.else_body):
+                    now = session.at(path, If)
+                    if now.else_body is None or not structural_equal(now.then_body, now.else_body):
                         raise fail("the branch does something else where its condition is false", path)
                 return
             except TacticFailed as problem:

@@ -15,7 +15,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import Assume, For, Seq, Stmt
 from verified_tir.ir.sugar import all_of, as_expr, const
-from verified_tir.ir.visit import rewrite, substitute, walk
+from verified_tir.ir.visit import nodes_of, rewrite, substitute, walk
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
@@ -24,10 +24,9 @@ from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
-from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.constraints import of_padding, only_assumes
 from verified_tir.schedule.tactics.layout import find_buffer
-from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.pad_value import after_last_store, element_value, store_where
 
 _OBJECTS = "in Python a == b compares two expressions as objects: write a.equal(b)"
@@ -217,8 +216,7 @@ def _possible(session: Session) -> None:
 
 
 def _text_of(stmt: Stmt) -> str:
-    found = next(n for n in walk(stmt) if isinstance(n, Assume))
-    return _text(found.condition)
+    return _text(nodes_of(stmt, Assume)[0].condition)
 
 
 def _insert(session: Session, stmt: Stmt, buffer: Buffer | None, before: Handle | None) -> None:
@@ -226,8 +224,7 @@ def _insert(session: Session, stmt: Stmt, buffer: Buffer | None, before: Handle 
     that is needed to prove it; or after the stores to a local buffer."""
     path = None if buffer is None else find_buffer(session, buffer)[1]
     if before is not None:
-        named = isinstance(before, str) and session.has_block(before)
-        session.apply(Insert(session.block(str(before))[0] if named else session.loop(before)[0], stmt))
+        session.apply(Insert(session.place(before), stmt))
     elif path is not None and buffer is not None:
         place, where = after_last_store(session, (*path, 0), buffer)
         session.apply(Insert(place, stmt, "after" if where == "after" else "before"))

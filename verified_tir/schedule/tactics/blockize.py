@@ -11,15 +11,13 @@ from verified_tir.ir.expr import Expr, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, Stmt, Store
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.rule_builders import annotated, labelled
-from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.regions import box_of
-from verified_tir.schedule.tactics.staging import ranges_around
 
 Region = list[tuple[Expr, Expr]]
 """Start and extent in each dimension."""
@@ -29,7 +27,7 @@ def blockize(session: Session, loop: Handle, name: str = "") -> str:
     """Label the nest of a loop; gives the label, ``<block>_o`` unless named, after the first block in it."""
     path, _ = session.loop(loop)
     nest = session.stmt(path)
-    inside = [n.name for n in walk(nest) if isinstance(n, Block)]
+    inside = [n.name for n in nodes_of(nest, Block)]
     if not name and not inside:
         raise fail("no block stands in the nest to name it after; give a name", path)
     called = name or f"{inside[0]}_o"
@@ -44,19 +42,18 @@ def blockize(session: Session, loop: Handle, name: str = "") -> str:
 def regions(session: Session, path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the statement at a place reads and writes of the buffers from outside, as text."""
     nest = session.stmt(path)
-    local = {n.buffer.data for n in walk(nest) if isinstance(n, Allocate)}
-    nodes = list(walk(nest))
-    found: list[tuple[str, ...]] = []
-    for kind in (Load, Store):
-        buffers = dict.fromkeys(n.buffer for n in nodes if isinstance(n, kind))
-        outer = [b for b in buffers if b.data not in local]
-        found.append(tuple(_text(b, _region(session, path, nest, b, kind is Store)) for b in outer))
-    return found[0], found[1]
+    local = {n.buffer.data for n in nodes_of(nest, Allocate)}
+    reads, writes = ([b for b in dict.fromkeys(n.buffer for n in found) if b.data not in local]
+                     for found in (nodes_of(nest, Load), nodes_of(nest, Store)))  # fmt: skip
+    return (
+        tuple(_text(b, _region(session, path, nest, b, write=False)) for b in reads),
+        tuple(_text(b, _region(session, path, nest, b, write=True)) for b in writes),
+    )
 
 
-def _region(session: Session, path: Path, nest: Stmt, buffer: Buffer, write: bool) -> Region | None:
+def _region(session: Session, path: Path, nest: Stmt, buffer: Buffer, *, write: bool) -> Region | None:
     """The region, if it was proved to hold all that the statement reads or writes of the buffer."""
-    box = box_of(nest, buffer, ranges_around(session, path), reads=not write, writes=write)
+    box = box_of(nest, buffer, session.ranges(path), reads=not write, writes=write)
     if box is None:
         return None
     region = [(s.start, s.extent) for s in box.sides]

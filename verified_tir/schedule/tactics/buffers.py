@@ -9,9 +9,8 @@ from __future__ import annotations
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer
-from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
-from verified_tir.schedule.tactics.loops import Handle
 
 Meant = tuple[str | None, BufferIn, str, Handle | None]
 """Block, buffer, storage scope and loop; without a block the buffer is one of the whole function's."""
@@ -67,9 +66,7 @@ def _means_buffer(session: Session, name: str, second: BufferIn | int | None, sc
 
 def _all(session: Session) -> list[Buffer]:
     """Parameters, local buffers and views."""
-    local = [s.buffer for _, s in places(session.func.body, lambda s: isinstance(s, (Allocate, DeclBuffer)))
-             if isinstance(s, (Allocate, DeclBuffer))]  # fmt: skip
-    return [*session.func.buffers, *local]
+    return [*session.buffers, *(s.buffer for _, s in session.find(DeclBuffer))]
 
 
 def buffer_anywhere(session: Session, which: BufferIn) -> Buffer:

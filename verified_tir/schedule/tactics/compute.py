@@ -13,14 +13,12 @@ from verified_tir.kernel.race_free import MARKED
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule.moves import recompute
 from verified_tir.schedule.rule_builders import of_kind
-from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
-from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.narrow import narrow
 from verified_tir.schedule.tactics.producer import again_for, producer_of
 from verified_tir.schedule.tactics.regions import box_of
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
-from verified_tir.schedule.tactics.staging import ranges_around
 
 
 def compute_at(session: Session, block: Handle, loop: Handle) -> None:
@@ -34,11 +32,11 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     producer = producer_of(session, block, loop)
     where, _ = session.loop(loop)
     body = session.stmt((*where, 0))
-    box = box_of(body, producer.buffer, ranges_around(session, (*where, 0)), writes=False)
+    box = box_of(body, producer.buffer, session.ranges((*where, 0)), writes=False)
     if box is None:
         raise fail(f"the loop over {consumer.var.name} does not read {producer.buffer.name}", where)
     place = (*where, 0, 0) if isinstance(body, Seq) else (*where, 0)
-    again = again_for(producer, box, ranges_around(session, place))
+    again = again_for(producer, box, session.ranges(place))
     licensed = _made_serial(session, where, len(producer.nest) - 1)
     session.apply(recompute(place, producer.source, again.loops, again.guards, again.instance))
     simplify_expressions(session, (*where, 0, 0))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.find import places_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Block, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
@@ -41,8 +42,7 @@ def merge_conditionals(session: Session, under: Path = ()) -> int:
 
 def _adjacent(root: Stmt, tried: set[tuple[Stmt, Stmt]]) -> Iterator[tuple[Path, int, tuple[Stmt, Stmt]]]:
     """The places of adjacent branches that may have to do with each other."""
-    for where, stmt in places(root, lambda s: isinstance(s, Seq)):
-        assert isinstance(stmt, Seq)
+    for where, stmt in places_of(root, Seq, lambda _: True):
         for k, (a, b) in enumerate(zip(stmt.stmts, stmt.stmts[1:], strict=False)):
             if (a, b) not in tried and _related(_labelled_branch(a), _labelled_branch(b)):
                 yield where, k, (a, b)
@@ -67,9 +67,7 @@ def _labels_inside(session: Session, path: Path) -> None:
         return
     session.apply(unwrapped(path))
     _labels_inside(session, path)
-    branch = session.stmt(path)
-    assert isinstance(branch, If)
-    if branch.else_body is None:
+    if session.at(path, If).else_body is None:
         session.apply(labelled((*path, 0), label.name))
         if label.annotations:
             session.apply(annotated((*path, 0), label.annotations))
@@ -81,9 +79,8 @@ def merge_pair(session: Session, where: Path, k: int) -> bool:
         with session.atomic():
             for branch in ((*where, k), (*where, k + 1)):
                 _labels_inside(session, branch)
-            first = session.stmt((*where, k))
-            assert isinstance(first, If)
-            whole = len(session.stmt(where).stmts) == 2  # type: ignore[attr-defined]
+            first = session.at((*where, k), If)
+            whole = len(session.at(where, Seq).stmts) == 2
             session.apply(moves.introduce((*where, k), first.condition, 2))
             branch = where if whole else (*where, k)
             for arm, holds in ((0, True), (1, False)):
@@ -100,8 +97,7 @@ def merge_pair(session: Session, where: Path, k: int) -> bool:
 
 def trim(session: Session, path: Path) -> None:
     """Remove an empty arm: the else arm, or after a negation the other."""
-    branch = session.stmt(path)
-    assert isinstance(branch, If)
+    branch = session.at(path, If)
     if branch.else_body is SKIP:
         session.apply(moves.reshape(path, "trim"))
     elif branch.then_body is SKIP and branch.else_body is not None:

@@ -18,10 +18,10 @@ from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Binary, Expr, Load, Undef, Var
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, Assume, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, Store
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Allocate, Assume, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.sugar import all_of, any_of
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Padding
@@ -95,7 +95,7 @@ def _assumed(
 
 def only_assumes(stmt: Stmt) -> bool:
     """Whether a statement does nothing but assume, in loops and under conditions."""
-    return all(isinstance(n, (Assume, For, If, Seq)) for n in walk(stmt) if isinstance(n, Stmt))
+    return all(isinstance(n, (Assume, For, If, Seq)) for n in nodes_of(stmt, Stmt))
 
 
 def _wrapper(stmt: Stmt) -> bool:
@@ -109,7 +109,7 @@ def _constraint(
     parts = operands("or", condition)
     claims = [e for part in parts if (e := _element(part, buffer)) is not None]
     others = [part for part in parts if _element(part, buffer) is None]
-    if len(claims) != 1 or any(isinstance(n, Load) for e in (*given, *others) for n in walk(e)):
+    if len(claims) != 1 or any(map(_reads, (*given, *others))):
         return None
     load, value = claims[0]
     return _over_indices(load.buffer, load.indices, value, loops, [*given, *map(negate, others)], when)
@@ -125,7 +125,7 @@ def _element(part: Expr, buffer: Buffer) -> tuple[Load, Expr] | None:
 
 
 def _reads(value: Expr) -> bool:
-    return any(isinstance(n, Load) for n in walk(value))
+    return bool(nodes_of(value, Load))
 
 
 def _over_indices(
@@ -171,8 +171,7 @@ def _inverse(
 
 def _stored(session: Session, buffer: Buffer, path: Path) -> Iterator[BufferConstraint]:
     """Values that some store leaves in a local buffer, and that stand there when all statements have run."""
-    for place, store in places(session.stmt((*path, 0)), lambda s: isinstance(s, Store) and s.buffer is buffer):
-        assert isinstance(store, Store)
+    for place, store in session.stores_to(buffer, (*path, 0)):
         around = _around(session, (*path, 0), place)
         if around is None or store.predicate is not None or store.value.dtype.lanes > 1:
             continue
@@ -197,11 +196,11 @@ def _values(session: Session, value: Expr, into: Buffer) -> Iterator[tuple[Expr,
 
 
 def _around(session: Session, start: Path, place: Path) -> tuple[list[For], list[Expr]] | None:
-    """The loops and conditions between two places; ``None`` if something else stands there."""
+    """The loops and conditions from one place down to another; ``None`` if something else stands there."""
     loops: list[For] = []
     conditions: list[Expr] = []
-    for k in range(len(place)):
-        match session.stmt((*start, *place[:k])):
+    for k in range(len(start), len(place)):
+        match session.stmt(place[:k]):
             case For() as loop:
                 loops.append(loop)
             case If(condition=c) if not _reads(c):

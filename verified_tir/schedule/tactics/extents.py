@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from verified_tir.index.conditions import conjuncts
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.ir.paths import Path, at, places
+from verified_tir.ir.find import places_of
+from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Block, For, If, Stmt
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import substitute
@@ -47,8 +48,7 @@ def reduce_loop_extents(session: Session, under: Path = ()) -> int:
 
 
 def _candidates(root: Stmt, tried: set[tuple[Var, Expr]]) -> Iterator[tuple[Path, For, Expr]]:
-    for path, loop in places(root, lambda s: isinstance(s, For) and s.kind in ("serial", "parallel")):
-        assert isinstance(loop, For)
+    for path, loop in places_of(root, For, lambda s: s.kind in ("serial", "parallel")):
         branch = at(loop, _to_branch(loop))
         if isinstance(branch, If) and branch.else_body is None:
             for condition in conjuncts(branch.condition):
@@ -69,16 +69,14 @@ def _reduce(session: Session, path: Path, condition: Expr) -> None:
 
     :raises TacticFailed: if no cut brings that about.
     """
-    loop = session.stmt(path)
-    assert isinstance(loop, For)
+    loop = session.at(path, For)
     for mid in list(boundaries(loop, condition)):
         try:
             with session.atomic():
                 _cut_off(session, path, mid)
         except TacticFailed:
             continue
-        left = session.stmt(path)
-        assert isinstance(left, For)
+        left = session.at(path, For)
         condition, loop = substitute(condition, {loop.var: left.var}), left
         if _drop(session, path, condition):
             simplify(session, path)
@@ -101,19 +99,13 @@ def _cut_off(session: Session, path: Path, mid: Expr) -> None:
 
 def _branch_of(session: Session, path: Path) -> Path:
     """The place of the branch in a loop."""
-    loop = session.stmt(path)
-    assert isinstance(loop, For)
-    return (*path, *_to_branch(loop))
+    return (*path, *_to_branch(session.at(path, For)))
 
 
 def _drop(session: Session, path: Path, condition: Expr) -> bool:
     """Take a part out of the condition of the branch in a loop, if it is always true there."""
-    loop = session.stmt(path)
-    assert isinstance(loop, For)
-    where = (*path, *_to_branch(loop))
-    branch = session.stmt(where)
-    assert isinstance(branch, If)
-    parts = conjuncts(branch.condition)
+    where = _branch_of(session, path)
+    parts = conjuncts(session.at(where, If).condition)
     others = [c for c in parts if c is not condition]
     if len(others) == len(parts):
         return False

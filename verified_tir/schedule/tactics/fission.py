@@ -9,8 +9,8 @@ from verified_tir.ir.visit import mentions
 from verified_tir.schedule.moves import fission as fission_at
 from verified_tir.schedule.moves import fuse, join_index_sets, swap
 from verified_tir.schedule.rule_builders import moved, split_label
-from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.loops import Handle, pair_at
+from verified_tir.schedule.session import Handle, Session, fail
+from verified_tir.schedule.tactics.loops import pair_at
 
 
 def fission(
@@ -29,9 +29,7 @@ def fission(
     else:
         where, index = _position(session, path, target, 1 if position is None else position)
     first, second = separate(session, where, index, path)
-    one, two = session.stmt(first), session.stmt(second)
-    assert isinstance(one, For) and isinstance(two, For)
-    return one.var, two.var
+    return session.at(first, For).var, session.at(second, For).var
 
 
 def _position(session: Session, path: Path, target: For, position: int) -> tuple[Path, int]:
@@ -43,7 +41,7 @@ def _position(session: Session, path: Path, target: For, position: int) -> tuple
                 where = (*where, 0)
             case _:
                 raise fail(f"the loop over {target.var.name} holds one statement only", path)
-    count = len(session.stmt(where).stmts)  # type: ignore[attr-defined]
+    count = len(session.at(where, Seq).stmts)
     if isinstance(position, bool) or not isinstance(position, int) or not 0 < position < count:
         raise fail(f"the body has {count} statements, so position is from 1 to {count - 1}, not {position!r}", where)
     return where, position
@@ -51,8 +49,7 @@ def _position(session: Session, path: Path, target: For, position: int) -> tuple
 
 def _after(session: Session, path: Path, target: For, after: Handle) -> tuple[Path, int]:
     """Where to cut so that all that comes behind a block or loop goes to the second part."""
-    blocks = session.block_names()
-    place = session.block(after)[0] if isinstance(after, str) and after in blocks else session.loop(after)[0]
+    place = session.place(after)
     name = after if isinstance(after, str) else after.name
     if place[: len(path)] != path or place == path:
         raise fail(f"{name} does not stand inside the loop over {target.var.name}", path)

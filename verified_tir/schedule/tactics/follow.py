@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from verified_tir.index.bounds import Ranges
 from verified_tir.index.conditions import negate
 from verified_tir.index.fold import folded, size
 from verified_tir.index.map import IndexMapError, NegativeIndex
@@ -22,7 +23,7 @@ from verified_tir.ir.find import loop_path
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, For, If, Store
+from verified_tir.ir.stmt import For, If, Store
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.effects import read_blocks
@@ -30,7 +31,7 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.loop_layout import Layout, Ranges, choices, layout_of
+from verified_tir.schedule.loop_layout import Layout, choices, layout_of
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -96,10 +97,7 @@ def sequential_buffer_access(
 
 def _swapped(session: Session, name: str) -> bool:
     """Whether a name means a block and no buffer."""
-    blocks = session.block_names()
-    local = {s.buffer.name for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
-             if isinstance(s, Allocate)}  # fmt: skip
-    return name in blocks and name not in local and all(b.name != name for b in session.func.buffers)
+    return session.has_block(name) and all(b.name != name for b in session.buffers)
 
 
 Site = tuple[int, int]
@@ -148,8 +146,7 @@ def _follow(session: Session, site: Site, buffer: Buffer, followed: set[Var], li
         if again is None:  # every loop of the layout runs once, so no index depends on one
             break
         nest = again
-    path = _place(session, site)
-    around = [s.var for k in range(len(path)) if isinstance(s := session.stmt(path[:k]), For)]
+    around = [s.var for s in session.loops_around(_place(session, site))]
     kept = {v for k in range(len(nest.segments)) if not set(rebuilt) & set(nest.loops(k)) for v in nest.loops(k)}
     kept &= {v for e in nest.indices for v in free_vars(e)}
     if rebuilt or any(new is not old for new, old in zip(nest.indices, nest.written, strict=True)):

@@ -19,10 +19,11 @@ from enum import IntFlag
 from verified_tir.index.conditions import choose, junction, negate
 from verified_tir.ir.dtype import BOOL
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load, Not, Select, Var
+from verified_tir.ir.find import places_of
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Assume, For, If, LetStmt, Stmt
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import bound_vars, free_vars, map_children, substitute, walk
+from verified_tir.ir.visit import bound_vars, free_vars, map_children, nodes_of, substitute, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.erase import Erase
@@ -90,13 +91,12 @@ def hoist_expression(
 
 def _candidates(root: Stmt, conditionals: HoistConditional, lets: HoistLetBinding) -> Iterator[tuple[Path, Var, Expr]]:
     """Loops, outermost first, each with the values of lets and the conditions that may leave it."""
-    for path, loop in places(root, lambda s: isinstance(s, For)):
-        assert isinstance(loop, For)
+    for path, loop in places_of(root, For, lambda _: True):
         inside = set(bound_vars(loop))
         for let in _lets(loop, lets):
             if _may_leave(let.value, loop, inside):
                 yield path, loop.var, let.value
-        needed = {n.var: n.value for n in walk(loop.body) if isinstance(n, LetStmt)}
+        needed = {n.var: n.value for n in nodes_of(loop.body, LetStmt)}
         for c in dict.fromkeys(_conditions(loop.body, conditionals)):
             for e in _parts(c, conditionals):
                 if _may_leave(e, loop, inside):
@@ -116,7 +116,7 @@ def _lets(loop: For, wanted: HoistLetBinding) -> Iterator[LetStmt | LetExpr]:
 
 def _conditions(stmt: Stmt, wanted: HoistConditional) -> Iterator[Expr]:
     """The conditions in a statement, but for those of assumptions: nobody evaluates them."""
-    assumed = {n for assume in walk(stmt) if isinstance(assume, Assume) for n in walk(assume)}
+    assumed = {n for assume in nodes_of(stmt, Assume) for n in walk(assume)}
     for n in walk(stmt):
         if n in assumed:
             continue
@@ -144,7 +144,7 @@ def _may_leave(e: Expr, loop: For, inside: set[Var]) -> bool:
     """Whether a value depends on nothing that the loop binds or writes."""
     if isinstance(e, IntImm) or any(v in inside for v in free_vars(e)):
         return False
-    read = {n.buffer.data for n in walk(e) if isinstance(n, Load)}
+    read = {n.buffer.data for n in nodes_of(e, Load)}
     written = written_blocks(loop)
     return not read or (EVERYTHING not in written and not read & written)
 
@@ -182,14 +182,8 @@ def _hoist_let(session: Session, path: Path, value: Expr, like: Var) -> None:
     """Name a value above a loop, and put the names within back."""
     outer = Var.fresh(like.name, like.dtype)
     session.apply(Bind(path, outer, value))
-    while True:
-        inner = next(
-            (p for p, s in places(session.stmt((*path, 0)), lambda s: isinstance(s, LetStmt) and s.value is outer)),
-            None,
-        )
-        if inner is None:
-            break
-        session.apply(Inline((*path, 0, *inner)))
+    while inner := session.find(LetStmt, lambda s: s.value is outer, under=(*path, 0)):
+        session.apply(Inline(inner[0][0]))
 
     def inlined(e: Expr) -> Expr:
         e = map_children(e, lambda n: inlined(n) if isinstance(n, Expr) else n)

@@ -21,13 +21,11 @@ from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.tidy import guards_of
 
 AT_ONCE = 3
 """So many loops of known extents are split or fused in one step of the kernel."""
-
-Handle = Var | str
 
 
 def is_zero(e: Expr) -> bool:
@@ -91,9 +89,7 @@ def fuse_in_turn(session: Session, loops: Sequence[For], new: NewLoop, values: S
             one = new if last else NewLoop(var, const(0, var.dtype), total)
             session.apply(moves.reindex(path, len(chain), (one,), guards_of(chain, mapping), tuple(pair), (flat,)))
             found = {v: substitute(e, mapping) for v, e in found.items()} | mapping
-            fused = session.stmt(path)
-            assert isinstance(fused, For)
-            first = fused
+            first = session.at(path, For)
         wanted = {found[s.var]: v for s, v in zip(loops, values, strict=True) if found[s.var] is not v}
         write_as(session, path, wanted)
 
@@ -120,9 +116,7 @@ def split_in_turn(
             inverse = (offset // inner.extent, offset % inner.extent)
             within = (flat < target.extent,) if guards and k == len(loops) - 1 else ()
             session.apply(moves.reindex(path, 1, (outer, inner), within, (flat + target.min,), inverse))
-            split = session.stmt(path)
-            assert isinstance(split, For)
-            target = split
+            target = session.at(path, For)
 
 
 def write_as(session: Session, path: Path, wanted: Mapping[Expr, Expr]) -> None:

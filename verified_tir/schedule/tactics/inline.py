@@ -20,7 +20,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, For, Stmt, Store
 from verified_tir.ir.sugar import all_of, const
-from verified_tir.ir.visit import map_children, walk
+from verified_tir.ir.visit import map_children, nodes_of, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.erase import Erase
@@ -43,12 +43,8 @@ def compute_inline(session: Session, block: str) -> None:
         with session.atomic():
             inline_all(session, buffer)
     except TacticFailed as refused:
-        divided = any(
-            isinstance(n, Binary) and n.op in ("floordiv", "floormod")
-            for _, s in places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer)
-            for i in getattr(s, "indices", ())
-            for n in walk(i)
-        )
+        indices = [i for _, s in session.stores_to(buffer) for i in s.indices]
+        divided = any(n.op in ("floordiv", "floormod") for i in indices for n in nodes_of(i, Binary))
         if not divided:
             raise
         try:  # the kernel inverts simple index maps only; in loops that follow the buffer all of them are
@@ -72,20 +68,15 @@ def inlined_buffer(session: Session, block: str) -> Buffer:
     :raises TacticFailed: if it stores to several, or to one that outlives the function.
     """
     path, label = session.block(block)
-    buffers = list(dict.fromkeys(n.buffer for n in walk(label) if isinstance(n, Store)))
+    buffers = list(dict.fromkeys(n.buffer for n in nodes_of(label, Store)))
     if len(buffers) != 1:
         names = ", ".join(b.name for b in buffers) or "nothing"
         raise fail(f"block {block} stores to {names}; what is inlined is stored to one buffer", path)
     (buffer,) = buffers
-    if all(s.buffer is not buffer for _, s in _allocations(session)):
+    if not session.find(Allocate, lambda s: s.buffer is buffer):
         what = "a view of another buffer" if buffer not in session.func.buffers else "seen when the function has ended"
         raise fail(f"block {block} stores to {buffer.name}, which is {what}; only local buffers are inlined", path)
     return buffer
-
-
-def _allocations(session: Session) -> list[tuple[Path, Allocate]]:
-    found = places(session.func.body, lambda s: isinstance(s, Allocate))
-    return [(p, s) for p, s in found if isinstance(s, Allocate)]
 
 
 def only_accessed(session: Session, buffer: Buffer) -> None:
@@ -100,7 +91,7 @@ def only_accessed(session: Session, buffer: Buffer) -> None:
             if isinstance(n, Call) and not is_pure(n.op) and any(m is buffer.data for a in n.args for m in walk(a)):
                 raise fail(f"{buffer.name} is passed to {n.op}, which may do anything with it", path)
         if isinstance(stmt, Store) and stmt.buffer is buffer:
-            call = next((n for n in walk(stmt.value) if isinstance(n, Call) and not is_pure(n.op)), None)
+            call = next((n for n in nodes_of(stmt.value, Call) if not is_pure(n.op)), None)
             if call is not None:
                 raise fail(f"the value calls {call.op}, which is opaque: it is called once, where it stands", path)
 
@@ -147,7 +138,7 @@ def inline_read(session: Session, path: Path, where: ExprPath) -> None:
     buffer = load.buffer
     problem: TacticFailed | None = None
     for new in proposals(session, path, where, load):
-        if any(isinstance(n, Load) and n.buffer is buffer for n in walk(new)):
+        if any(n.buffer is buffer for n in nodes_of(new, Load)):
             raise fail(f"{buffer.name} is computed from itself, as in a reduction: no expression gives its value", path)
         try:
             replace_with(session, path, where, new)
@@ -240,27 +231,21 @@ def replace_with(session: Session, path: Path, where: ExprPath, new: Expr) -> No
 
 def remove_buffer(session: Session, buffer: Buffer) -> None:
     """Erase the stores to a buffer that nothing reads any more, with the loops around nothing else, and drop it."""
-    while True:
-        found = places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer)
-        path = next((p for p, _ in found), None)
-        if path is None:
-            break
+    while stores := session.stores_to(buffer):
+        path = stores[0][0]
         while path and _only_stores(session.stmt(path[:-1]), buffer):
             path = path[:-1]
-        for n in walk(session.stmt(path)):
-            if isinstance(n, For):
-                session.gone[n.var] = f"what it computed, {buffer.name}, was inlined"
+        for loop in nodes_of(session.stmt(path), For):
+            session.gone[loop.var] = f"what it computed, {buffer.name}, was inlined"
         session.apply(Erase(path))
-    path = next(p for p, s in _allocations(session) if s.buffer is buffer)
-    session.apply(Drop(path))
+    session.apply(Drop(session.find(Allocate, lambda s: s.buffer is buffer)[0][0]))
 
 
 def _only_stores(stmt: Stmt, buffer: Buffer) -> bool:
     """Whether a statement has no effect but stores to the buffer; an assumption is kept, as it may be of use."""
     if isinstance(stmt, Allocate) and stmt.buffer is buffer:
         return False
-    kept = any(isinstance(n, Assume) for n in walk(stmt))
-    return not kept and written_blocks(stmt) == {buffer.data}
+    return not nodes_of(stmt, Assume) and written_blocks(stmt) == {buffer.data}
 
 
 __all__ = [

@@ -11,10 +11,10 @@ from verified_tir.index.map import IndexMap, IndexMapError, NotInjective
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import any_of, const
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -37,10 +37,8 @@ def find_buffer(session: Session, name: str | Buffer) -> tuple[Buffer, Path | No
     """A parameter (path ``None``) or an allocated buffer (the path of its allocation)."""
     if not isinstance(name, (str, Buffer)):
         raise fail(f"a buffer is given by its name or itself, not by {name!r}")
-    params = list(session.func.buffers)
-    local = [(s.buffer, p) for p, s in places(session.func.body, lambda s: isinstance(s, Allocate))
-             if isinstance(s, Allocate)]  # fmt: skip
-    everything: list[tuple[Buffer, Path | None]] = [*((b, None) for b in params), *local]
+    everything: list[tuple[Buffer, Path | None]] = [(b, None) for b in session.func.buffers]
+    everything += [(s.buffer, p) for p, s in session.find(Allocate)]
     same = [pair for pair in everything if pair[0] is name]
     wanted = name if isinstance(name, str) else name.name
     found = same or [pair for pair in everything if pair[0].name == wanted]
@@ -59,11 +57,10 @@ def buffer_in(session: Session, block: str, which: BufferIn) -> Buffer:
     it reads.  Here it comes last.
     """
     _, label = session.block(block)
-    nodes = list(walk(label.body))
     begun = _initialised(label.body)
-    reads = list(dict.fromkeys(n.buffer for n in nodes if isinstance(n, Load)))
+    reads = list(dict.fromkeys(n.buffer for n in nodes_of(label.body, Load)))
     reads.sort(key=lambda b: b in begun)
-    writes = list(dict.fromkeys(n.buffer for n in nodes if isinstance(n, Store)))
+    writes = list(dict.fromkeys(n.buffer for n in nodes_of(label.body, Store)))
     match which:
         case ("read" | "write" as kind, int(k)):
             found = reads if kind == "read" else writes
@@ -85,8 +82,7 @@ def _initialised(body: Stmt) -> set[Buffer]:
     """What the condition with which a block begins, an expanded ``T.init``, writes without reading it."""
     match body:
         case Seq(stmts=(If(else_body=None) as first, _, *_)):
-            nodes = list(walk(first))
-            return {n.buffer for n in nodes if isinstance(n, Store)} - {n.buffer for n in nodes if isinstance(n, Load)}
+            return {n.buffer for n in nodes_of(first, Store)} - {n.buffer for n in nodes_of(first, Load)}
     return set()
 
 
@@ -163,9 +159,7 @@ def lay_out(
         return
     session.apply(Couple(path, layout, "all", separators))
     as_ramps(session, path)
-    allocation = session.stmt(path)
-    assert isinstance(allocation, Allocate)
-    new = allocation.buffer
+    new = session.at(path, Allocate).buffer
     write_padding(session, (*path, 0), new, layout, None if value is None else of_buffer(value, stand_in, new))
 
 

@@ -23,7 +23,7 @@ from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import of_kind
-from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.in_turn import (
     AT_ONCE,
     digits,
@@ -34,8 +34,6 @@ from verified_tir.schedule.tactics.in_turn import (
 )
 from verified_tir.schedule.tactics.licensed import in_another_order
 from verified_tir.schedule.tactics.tidy import fold_at, fold_bounds, guards_of, join_guards, run_once
-
-Handle = Var | str
 
 THREADS = frozenset(
     [f"{what}.{axis}" for what in ("blockIdx", "threadIdx", "vthread", "clusterCtaIdx") for axis in "xyz"] + ["vthread"]
@@ -249,9 +247,7 @@ def partition(session: Session, loop: Handle, mid: Expr | int) -> tuple[Var, Var
         case IntImm(value=low), IntImm(value=x), IntImm(value=n) if not low <= x <= low + max(n, 0):
             raise fail(f"{x} lies outside the range of {target.var.name}, which is from {low} to {low + n}", path)
     first, second = cut(session, path, point)
-    one, two = session.stmt(first), session.stmt(second)
-    assert isinstance(one, For) and isinstance(two, For)
-    return one.var, two.var
+    return session.at(first, For).var, session.at(second, For).var
 
 
 def cut(session: Session, path: Path, mid: Expr) -> tuple[Path, Path]:
@@ -279,10 +275,9 @@ def peel(session: Session, loop: Handle, end: bool = False) -> Var:
     if not end:
         session.follow(session.stmt(first), session.stmt(second))
     alone, rest = (second, first) if end else (first, second)
-    left = session.stmt(rest)
-    assert isinstance(left, For)
+    left = session.at(rest, For).var
     run_once(session, alone)
-    return left.var
+    return left
 
 
 def mark(session: Session, loop: Handle, kind: ForKind, thread: str = "") -> None:

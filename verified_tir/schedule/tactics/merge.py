@@ -19,17 +19,16 @@ from dataclasses import replace
 from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Load, Var
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, sub_statements, walk
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.logic.called import called
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule import moves
 from verified_tir.schedule.footprint import footprint_of
 from verified_tir.schedule.rule_builders import labelled, unwrapped
-from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 
 COMBINATIONS = 64
 """How many values of inner loops are looked at for the element in which two iterations meet."""
@@ -45,8 +44,7 @@ def merge_adjacent_loops(session: Session, handles: Sequence[Handle]) -> list[Va
     if len(handles) == 1:
         raise fail("merge_adjacent_loops takes two loops or more, or none for all")
     merged = _given(session, handles) if handles else _all(session)
-    loops = [s.var for _, s in places(session.func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
-    return [v for v in loops if v in merged]
+    return [s.var for _, s in session.find(For, lambda s: s.var in merged)]
 
 
 def _given(session: Session, handles: Sequence[Handle]) -> set[Var]:
@@ -84,8 +82,8 @@ def _all(session: Session) -> set[Var]:
 
 def _pairs(session: Session) -> Iterator[tuple[Path, int, tuple[Stmt, Stmt]]]:
     """Adjacent loops, labels around them aside."""
-    for where, stmt in places(session.func.body, lambda s: isinstance(s, Seq)):
-        for k, (a, b) in enumerate(itertools.pairwise(sub_statements(stmt))):
+    for where, stmt in session.find(Seq):
+        for k, (a, b) in enumerate(itertools.pairwise(stmt.stmts)):
             if isinstance(_inside(a), For) and isinstance(_inside(b), For):
                 yield where, k, (a, b)
 
@@ -119,8 +117,7 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
         raise _explained(refused, first, second) from None
     session.renamed[second.var] = first.var
     place = where if isinstance(session.stmt(where), For) else place
-    loop = session.stmt(place)
-    assert isinstance(loop, For)
+    loop = session.at(place, For)
     inside, boundary = (*place, 0), counts[0] - 1
     merged = {loop.var}
     if all(counts) and all(isinstance(_inside(session.stmt((*inside, boundary + k))), For) for k in (0, 1)):
@@ -243,7 +240,7 @@ def move(session: Session, what: Handle, target: Handle, *, after: bool) -> None
 
     Both are given by a block or a loop; what moves is the statement of the sequence that holds it.
     """
-    one, two = _place(session, what), _place(session, target)
+    one, two = session.place(what), session.place(target)
     depth = next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), None)
     if depth is None:
         raise fail("a statement cannot be moved next to itself or to one inside it", one)
@@ -253,12 +250,6 @@ def move(session: Session, what: Handle, target: Handle, *, after: bool) -> None
     here, there = one[depth], two[depth]
     goal = there + after if here > there else there - (not after)
     _shift(session, where, here, goal)
-
-
-def _place(session: Session, handle: Handle) -> Path:
-    if isinstance(handle, str) and session.has_block(handle):
-        return session.block(handle)[0]
-    return session.loop(handle)[0]
 
 
 def _shift(session: Session, where: Path, here: int, goal: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.find import loop_path
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.rules.couple import Couple
@@ -17,7 +17,6 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.regions import Box, box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
-from verified_tir.schedule.tactics.staging import ranges_around
 
 
 def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = None) -> None:
@@ -25,16 +24,16 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
 
     :param needed: what an iteration reads, if that is known; else what it touches.
     """
-    start, _ = _allocation(session, buffer)
+    start = _allocation(session, buffer)
     while _inwards(session, buffer, len(_place(session, loop))):
         pass
-    path, _ = _allocation(session, buffer)
-    if not any(isinstance(session.stmt(path[:k]), For) for k in range(len(start), len(path))):
+    path = _allocation(session, buffer)
+    if not session.loops_around(path, len(start)):
         return  # it went into no loop
     where = _place(session, loop)
     if path[: len(where)] != where:
         needed = None
-    touched = box_of(session.stmt(path), buffer, ranges_around(session, path))
+    touched = box_of(session.stmt(path), buffer, session.ranges(path))
     for region in (needed, touched):
         if region is None or _is_whole(region):
             continue
@@ -48,14 +47,15 @@ def _inwards(session: Session, buffer: Buffer, depth: int) -> bool:
     """One step inwards, past other allocations if need be, but not into a loop below ``depth``."""
     try:
         with session.atomic():
-            path, allocation = _allocation(session, buffer)
-            while isinstance(allocation.body, Allocate):
+            path = _allocation(session, buffer)
+            while isinstance(session.stmt((*path, 0)), Allocate):
                 session.apply(moved(path, "narrow"))
-                path, allocation = _allocation(session, buffer)
-            if isinstance(allocation.body, For) and len(path) > depth:
+                path = _allocation(session, buffer)
+            over_loop = isinstance(session.stmt((*path, 0)), For)
+            if over_loop and len(path) > depth:
                 raise fail("the loop is reached")
-            session.apply(moved(path, "sink" if isinstance(allocation.body, For) else "narrow"))
-            if _allocation(session, buffer)[0] == path:
+            session.apply(moved(path, "sink" if over_loop else "narrow"))
+            if _allocation(session, buffer) == path:
                 raise fail("nothing is left to be narrowed")
             return True
     except TacticFailed:
@@ -72,8 +72,7 @@ def _is_whole(box: Box) -> bool:
     return all(as_poly(s.extent - n).is_zero for s, n in zip(box.sides, box.buffer.shape, strict=True))
 
 
-def _allocation(session: Session, buffer: Buffer) -> tuple[Path, Allocate]:
-    found = places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer.data is buffer.data)
-    path, stmt = next(found)
-    assert isinstance(stmt, Allocate)
-    return path, stmt
+def _allocation(session: Session, buffer: Buffer) -> Path:
+    path = session.allocation(buffer)
+    assert path is not None
+    return path

@@ -42,9 +42,9 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
         else:
             behind += 1
     erased += remove_trivial_loops(session, under)
-    half_empty = places(session.left(under), lambda s: isinstance(s, If) and SKIP in (s.then_body, s.else_body))
-    for path, _ in reversed(list(half_empty)):  # what goes moves what stands behind it
-        trim(session, (*under, *path))
+    half_empty = session.find(If, lambda s: SKIP in (s.then_body, s.else_body), under)
+    for path, _ in reversed(half_empty):  # what goes moves what stands behind it
+        trim(session, path)
     return erased
 
 

@@ -11,9 +11,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Seq
 from verified_tir.schedule.functions import assumes, called_function, outlined
 from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped
-from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.loops import Handle
-from verified_tir.schedule.tactics.tensorize import place_of
+from verified_tir.schedule.session import Handle, Session, fail
 
 
 def outline(session: Session, place: Handle, name: str) -> str:
@@ -21,7 +19,7 @@ def outline(session: Session, place: Handle, name: str) -> str:
 
     Assumptions that stand right before it become the function's: what it needs from its callers.
     """
-    path = place_of(session, place)
+    path = session.place(place)
     if not name.isidentifier():
         raise fail(f"{name!r} is not a name of a function", path)
     if name == session.func.name or session.has_block(name):

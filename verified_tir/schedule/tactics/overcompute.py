@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.index.bounds import Bounds
+from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.conditions import conjuncts, negate
 from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
@@ -39,7 +39,7 @@ from verified_tir.schedule.tactics.branches import each_branch
 from verified_tir.schedule.tactics.conditionals import merge_pair
 from verified_tir.schedule.tactics.known import Known
 from verified_tir.schedule.tactics.no_op import FARTHEST
-from verified_tir.schedule.tactics.simplify import Ranges, inside, known_at
+from verified_tir.schedule.tactics.simplify import inside, known_at
 
 SWEEPS = 3
 """How often branches are tried again after others went."""
@@ -82,8 +82,7 @@ def _run_always(session: Session, path: Path, wrap_indices: bool) -> None:
 
     :raises TacticFailed: if no way is found; with what is against the first.
     """
-    stmt = session.stmt(path)
-    assert isinstance(stmt, If)
+    stmt = session.at(path, If)
     if stmt.else_body is SKIP:
         session.apply(moves.reshape(path, "trim"))
     elif stmt.else_body is not None:
@@ -132,8 +131,7 @@ def _overwritten_later(session: Session, path: Path, why: TacticFailed) -> None:
 
     :raises TacticFailed: if none does; with what is against the nearest that writes there, or else ``why``.
     """
-    branch = session.stmt(path)
-    assert isinstance(branch, If)
+    branch = session.at(path, If)
     wanted = written_blocks(branch.then_body)
     if EVERYTHING in wanted:
         raise why
@@ -207,7 +205,7 @@ def _merged(session: Session, nest: Path, way: Path) -> tuple[Path, Path]:
             session.apply(unwrapped(nest))
             place, below = _merged_below(session, nest[:-1], nest[-1], body, way)
             if count > 1:
-                alone = len(_statements(session, nest[:-1])) == count
+                alone = len(session.at(nest[:-1], Seq).stmts) == count
                 session.apply(labelled(nest, name, count))
                 below = (place[-1] - nest[-1], *below)
                 place = nest[:-1] if alone else nest
@@ -240,15 +238,9 @@ def _merged_below(session: Session, where: Path, start: int, body: Stmt, way: Pa
     return _merged(session, (*where, target), way[2:])
 
 
-def _statements(session: Session, where: Path) -> tuple[Stmt, ...]:
-    around = session.stmt(where)
-    assert isinstance(around, Seq)
-    return around.stmts
-
-
 def _place_of_both(session: Session, first: Path) -> Path:
     """Where a statement and the next one stand when they are one."""
-    return first[:-1] if len(_statements(session, first[:-1])) == 2 else first
+    return first[:-1] if len(session.at(first[:-1], Seq).stmts) == 2 else first
 
 
 # ------------------------------------------------------------------------------------------------------ wrapped indices
@@ -257,9 +249,7 @@ def _place_of_both(session: Session, first: Path) -> Path:
 def _wrapped(session: Session, path: Path) -> bool:
     """Take the indices that may leave their ranges if the condition of a branch is false modulo the extents: where it
     is true, they are what they were.  Tells whether there are any."""
-    branch = session.stmt(path)
-    assert isinstance(branch, If)
-    found = list(_wrapping(branch.then_body, (*path, 0), *known_at(session, path)))
+    found = list(_wrapping(session.at(path, If).then_body, (*path, 0), *known_at(session, path)))
     for where, k, new in found:
         session.apply(rewritten(where, (k,), new))
     return bool(found)

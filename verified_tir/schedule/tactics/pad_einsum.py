@@ -30,7 +30,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import For, If, Seq, Store
 from verified_tir.ir.sugar import any_of, binary, const
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -201,7 +201,7 @@ def _padded_copy(
         return
     if any(len(extents) > 1 for extents in wanted):
         raise fail(f"{buffer.name} is read at loops that are padded to different extents", place)
-    name = unused_name(f"{buffer.name}_pad", {n.name for n in walk(session.func) if isinstance(n, Buffer)})
+    name = unused_name(f"{buffer.name}_pad", {n.name for n in nodes_of(session.func, Buffer)})
     copy = (cache_write if result else cache_read)(session, block, buffer, name=name)
     shape = tuple(next(iter(extents)) if extents else n for extents, n in zip(wanted, copy.shape, strict=True))
     lay_out(session, copy, _roomier(copy, shape), None if result else 0)
@@ -251,10 +251,9 @@ def _run_always(session: Session, var: Var, einsum: Einsum) -> None:
     """Remove the guard below a loop; if that cannot be, say what is missing."""
     path = loop_path(session.func, session.current(var))
     assert path is not None
-    guard = session.stmt((*path, 0))
-    assert isinstance(guard, If)
+    body = session.at((*path, 0), If).then_body
     try:
-        session.apply(with_else((*path, 0)), Insert((*path, 0, 1), guard.then_body))
+        session.apply(with_else((*path, 0)), Insert((*path, 0, 1), body))
     except TacticFailed as failed:
         raise _with_remedy(failed, var, einsum) from None
     session.apply(moves.merge((*path, 0)))

@@ -20,7 +20,7 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of, const
-from verified_tir.ir.visit import rewrite, substitute, walk
+from verified_tir.ir.visit import nodes_of, rewrite, substitute, walk
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.logic.verdict import Proved, Refuted
@@ -168,7 +168,7 @@ def pad_value(given: Any, layout: LayoutMap, buffer: Buffer, new: Buffer, path: 
         found = _at_new_indices(found, buffer, new, layout)
     except IRError as problem:
         raise fail(str(problem), path) from problem
-    other = next((n.buffer for n in walk(found) if isinstance(n, Load) and n.buffer is not new), None)
+    other = next((n.buffer for n in nodes_of(found, Load) if n.buffer is not new), None)
     if other is not None:
         raise fail(
             f"the padding of {buffer.name} may not depend on another buffer, and {other.name} is read (RFC 77: the "
@@ -179,7 +179,7 @@ def pad_value(given: Any, layout: LayoutMap, buffer: Buffer, new: Buffer, path: 
 
 def reads_memory(value: Expr | None) -> bool:
     """Whether the value depends on the contents of the buffer."""
-    return value is not None and any(isinstance(n, Load) for n in walk(value))
+    return value is not None and bool(nodes_of(value, Load))
 
 
 # -- the stage that writes it ------------------------------------------------------------------------------------------

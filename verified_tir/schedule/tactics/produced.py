@@ -22,7 +22,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.sugar import binary, const
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.regions import Side, box_of
 
@@ -59,7 +59,7 @@ class Produced:
 
 def produced_by(session: Session, where: Path, around: Sequence[For], buffer: Buffer) -> Produced:
     """What one iteration of the loop at ``where`` stores of a buffer."""
-    loops = [s for k in range(len(where) + 1) if isinstance(s := session.stmt(where[:k]), For)]
+    loops = session.loops_around((*where, 0))
     ranges = {s.var: (s.min, s.extent) for s in loops}
     box = box_of(session.stmt((*where, 0)), buffer, ranges, reads=False)
     if box is None:
@@ -70,12 +70,12 @@ def produced_by(session: Session, where: Path, around: Sequence[For], buffer: Bu
     outside = {s.var: (s.min, s.extent) for s in loops if all(s is not a for a in around)}
     whole = box_of(session.stmt(top), buffer, outside, reads=False)
     assert whole is not None
-    body = list(walk(session.stmt((*where, 0))))
-    stores = {n.indices for n in body if isinstance(n, Store) and n.buffer is buffer}
+    body = session.stmt((*where, 0))
+    stores = {n.indices for n in nodes_of(body, Store) if n.buffer is buffer}
     used = {v for indices in stores for e in indices for v in free_vars(e)}
     return Produced(
         buffer, box.sides, frozenset(bound | symbols), frozenset(s.var for s in around if s.var in used),
-        next(iter(stores)) if len(stores) == 1 else None, tuple(n for n in body if isinstance(n, For)),
+        next(iter(stores)) if len(stores) == 1 else None, nodes_of(body, For),
         whole.sides,
     )  # fmt: skip
 

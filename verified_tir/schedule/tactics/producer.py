@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.index.bounds import Bounds
+from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.conditions import conjuncts
 from verified_tir.index.map import IndexMapError, preimage
 from verified_tir.index.simplify import Simplifier
@@ -24,13 +24,13 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import Poly, as_poly, counted_in, render
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import binary, const
-from verified_tir.ir.visit import free_vars, substitute, walk
+from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.loops import Handle, rebuild
-from verified_tir.schedule.tactics.regions import Box, Ranges, Side, ends_of
-from verified_tir.schedule.tactics.reverse_compute import called, place_of, reverse_compute_at
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
+from verified_tir.schedule.tactics.loops import rebuild
+from verified_tir.schedule.tactics.regions import Box, Side, ends_of
+from verified_tir.schedule.tactics.reverse_compute import called, reverse_compute_at
 
 
 @final
@@ -82,19 +82,17 @@ def producer_of(session: Session, block: Handle, loop: Handle) -> Producer:
 
 def _nest_before(session: Session, block: Handle, loop: Handle) -> tuple[Path, Path]:
     """The place that is meant, and the statement around it in the sequence that it shares with the consumer."""
-    place, (consumer, _) = place_of(session, block), session.loop(loop)
-    shared = next((k for k, (a, b) in enumerate(zip(place, consumer, strict=False)) if a != b), None)
-    if shared is None or not isinstance(session.stmt(place[:shared]), Seq):
+    place = session.place(block)
+    shared = session.parting(place, session.loop(loop)[0])
+    if shared is None:
         raise fail(f"{called(block)} and the loop stand in no two statements of one sequence", place)
     return place, place[: shared + 1]
 
 
 def _stored_buffer(session: Session, place: Path, nest: Path, block: Handle) -> Buffer:
     """The one buffer that the nest stores to, its own ones left out."""
-    label = session.stmt(place)
-    whole = session.stmt(nest)
-    own = {n.buffer.data for n in walk(whole) if isinstance(n, Allocate)}
-    buffers = dict.fromkeys(n.buffer for n in walk(label) if isinstance(n, Store) and n.buffer.data not in own)
+    own = {n.buffer.data for n in nodes_of(session.stmt(nest), Allocate)}
+    buffers = dict.fromkeys(n.buffer for n in nodes_of(session.stmt(place), Store) if n.buffer.data not in own)
     if len(buffers) != 1:
         names = ", ".join(b.name for b in buffers) or "none"
         raise fail(f"{called(block)} stores to {len(buffers)} buffers ({names}); it must be one", place)
@@ -103,14 +101,13 @@ def _stored_buffer(session: Session, place: Path, nest: Path, block: Handle) -> 
 
 def _merged(session: Session, block: Handle, nest: Path, buffer: Buffer) -> bool:
     """Let the nest join an earlier one that stores to the buffer, too (its initialisation); whether that was done."""
-    around = session.stmt(nest[:-1])
-    assert isinstance(around, Seq)
+    around = session.at(nest[:-1], Seq)
     for k in range(nest[-1] - 1, -1, -1):
         if buffer.data not in written_blocks(around.stmts[k]):
             continue
         path, loops = (*nest[:-1], k), list[Var]()
         stmt = session.stmt(path)
-        used = {v for n in walk(stmt) if isinstance(n, Store) for e in n.indices for v in free_vars(e)}
+        used = {v for n in nodes_of(stmt, Store) for e in n.indices for v in free_vars(e)}
         while isinstance(stmt, (For, Block, If)):
             if isinstance(stmt, For) and stmt.var in used:
                 loops.append(stmt.var)
@@ -129,10 +126,10 @@ def _merged(session: Session, block: Handle, nest: Path, buffer: Buffer) -> bool
 def _descended(session: Session, place: Path, nest: Path, buffer: Buffer, block: Handle) -> Producer | None:
     """From the nest's first statement down to below the last loop that moves an element; ``None`` if a loop of the
     reduction stands on the way."""
-    inside = [n for n in walk(session.stmt(nest)) if isinstance(n, For)]
+    inside = nodes_of(session.stmt(nest), For)
     # A loop of one iteration may be named by one store and not by another: its variable has one value.
     once = {n.var: n.min for n in inside if isinstance(n.extent, IntImm) and n.extent.value == 1}
-    stores = [n for n in walk(session.stmt(nest)) if isinstance(n, Store) and n.buffer is buffer]
+    stores = [n for n in nodes_of(session.stmt(nest), Store) if n.buffer is buffer]
     stored = tuple(dict.fromkeys(tuple(substitute(i, once) for i in n.indices) for n in stores))
     used = {v for indices in stored for e in indices for v in free_vars(e)}
     wanted = {s.var for s in inside} & used
@@ -163,8 +160,7 @@ def _descended(session: Session, place: Path, nest: Path, buffer: Buffer, block:
 def _reordered(session: Session, place: Path, nest: Path, buffer: Buffer, block: Handle) -> None:
     """Bring the loops that move an element outside, in the order in which they stand."""
     stmt = session.stmt(nest)
-    stores = [n for n in walk(stmt) if isinstance(n, Store) and n.buffer is buffer]
-    used = {v for n in stores for e in n.indices for v in free_vars(e)}
+    used = {v for n in nodes_of(stmt, Store) if n.buffer is buffer for e in n.indices for v in free_vars(e)}
     chain: list[Stmt] = []
     last = 0
     while isinstance(stmt, (For, Block)) or (isinstance(stmt, If) and stmt.else_body is None):

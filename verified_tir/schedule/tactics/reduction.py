@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Var
-from verified_tir.ir.find import loop_path
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
-from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.fission import separate
-from verified_tir.schedule.tactics.loops import Handle, cut
+from verified_tir.schedule.tactics.loops import cut
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 from verified_tir.schedule.tactics.tidy import run_once
 
@@ -37,7 +36,7 @@ def decompose_reduction(session: Session, block: str, loop: Handle) -> str:
         raise fail(f"block {block} has no initialisation under a condition", place)
     start = label.body.stmts[0]
     reduced = set(free_vars(start.condition)) - set(free_vars(start.then_body))
-    around = [s for k in range(len(where)) if isinstance(s := session.stmt(where[:k]), For) and s.var in reduced]
+    around = [s for s in session.loops_around(where) if s.var in reduced]
     if around:
         names = ", ".join(s.var.name for s in around)
         raise fail(
@@ -55,32 +54,28 @@ def decompose_reduction(session: Session, block: str, loop: Handle) -> str:
 
 def _initialise_once(session: Session, top: Path, reduced: set[Var]) -> None:
     """In the initialisation's nest, keep only the first iteration of the loops of the reduction."""
-    loops = [s for _, s in places(session.stmt(top), lambda s: isinstance(s, For)) if isinstance(s, For)]
-    for loop in loops:
-        if loop.var not in reduced:
-            continue
-        path = loop_path(session.func, loop.var)
-        assert path is not None
+
+    def place(loop: For) -> Path:  # its handle belongs to the other part already
+        return session.find(For, lambda s: s.var is loop.var)[0][0]
+
+    for _, loop in session.find(For, lambda s: s.var in reduced, under=top):
+        path = place(loop)
         if not (isinstance(loop.extent, IntImm) and loop.extent.value == 1):
             path, rest = cut(session, path, loop.min + 1)
-            *_, (start, _) = places(session.stmt(rest), lambda s: isinstance(s, If))
-            session.attempt(
-                moves.decide((*rest, *start), False)
-            )  # nothing is initialised there: no store is left to look at
+            start, _ = session.find(If, under=rest)[-1]
+            session.attempt(moves.decide(start, False))  # nothing is initialised there: no store is left to look at
             session.apply(Erase(rest))
-            path = loop_path(session.func, loop.var)
-            assert path is not None
+            path = place(loop)
         run_once(session, path)
 
 
 def _name_loops(session: Session, top: Path) -> None:
     """The loops of the initialisation's nest get names of their own."""
-    for path, _ in list(places(session.stmt(top), lambda s: isinstance(s, For))):
-        stmt = session.stmt((*top, *path))  # inner loops change with the outer ones
-        assert isinstance(stmt, For)
+    for path, _ in session.find(For, under=top):
+        stmt = session.at(path, For)  # inner loops change with the outer ones
         var = Var.fresh(f"{stmt.var.name}_init", stmt.var.dtype)
         loop = NewLoop(var, stmt.min, stmt.extent, stmt.kind, stmt.thread, stmt.annotations)
-        session.apply(moves.reindex((*top, *path), 1, (loop,), (), (var,), (stmt.var,)))
+        session.apply(moves.reindex(path, 1, (loop,), (), (var,), (stmt.var,)))
 
 
 def remove_loop(session: Session, loop: Handle) -> None:
@@ -104,16 +99,14 @@ def remove_loop(session: Session, loop: Handle) -> None:
 def sink_allocation(session: Session, buffer: str | Buffer) -> None:
     """Move an allocation into the loop below it: nothing may be carried from one iteration to the next."""
     name = buffer if isinstance(buffer, str) else buffer.name
-    found = [p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate)
-                                  and (s.buffer is buffer or s.buffer.name == buffer))]  # fmt: skip
+    found = [p for p, _ in session.find(Allocate, lambda s: s.buffer is buffer or s.buffer.name == buffer)]
     if not found:
-        known = [s.buffer.name for _, s in places(session.func.body, lambda s: isinstance(s, Allocate))
-                 if isinstance(s, Allocate)]  # fmt: skip
+        known = [s.buffer.name for _, s in session.find(Allocate)]
         raise fail(f"no buffer called {name!r} is allocated; allocated are {', '.join(known) or 'none'}")
     if len(found) > 1:
         raise fail(f"there are {len(found)} allocations of a buffer called {name!r}")
     path = _narrowed(session, found[0])
-    match _allocation(session, path).body:
+    match session.stmt((*path, 0)):
         case For():
             session.apply(moved(path, "sink"))
         case Seq(stmts=stmts):
@@ -126,18 +119,10 @@ def sink_allocation(session: Session, buffer: str | Buffer) -> None:
 
 def _narrowed(session: Session, path: Path) -> Path:
     """Move an allocation past other ones, into conditions, and to the statements that use it; gives its new place."""
-    stmt = _allocation(session, path)
-    buffer = stmt.buffer
+    buffer = session.at(path, Allocate).buffer
     whole = False  # a sequence all of which uses the buffer stays as it is
-    while isinstance(stmt.body, (If, Allocate)) or (isinstance(stmt.body, Seq) and not whole):
-        whole = isinstance(stmt.body, Seq)
+    while isinstance(body := session.stmt((*path, 0)), (If, Allocate)) or (isinstance(body, Seq) and not whole):
+        whole = isinstance(body, Seq)
         session.apply(moved(path, "narrow"))
-        path = next(p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer is buffer))
-        stmt = _allocation(session, path)
+        path = session.find(Allocate, lambda s: s.buffer is buffer)[0][0]
     return path
-
-
-def _allocation(session: Session, path: Path) -> Allocate:
-    stmt = session.stmt(path)
-    assert isinstance(stmt, Allocate)
-    return stmt

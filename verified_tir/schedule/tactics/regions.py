@@ -11,12 +11,12 @@ condition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import final
 
-from verified_tir.index.bounds import Bounds
+from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Not, Ramp, Var
 from verified_tir.ir.index_arith import is_index
@@ -28,9 +28,6 @@ from verified_tir.ir.sugar import all_of, binary, const
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.schedule.footprint_accesses import pieces
-
-Ranges = Mapping[Var, tuple[Expr, Expr]]
-"""Loop variables with their start and extent."""
 
 
 @final

@@ -6,8 +6,6 @@ from typing import Any
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import places
-from verified_tir.ir.stmt import Store
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, fail
@@ -21,11 +19,7 @@ def restate(session: Session, name: str | Buffer, value: Any) -> None:
     :raises TacticFailed: if there is no store or there are several, or the values differ.
     """
     buffer, _ = find_buffer(session, name)
-    stores = [
-        (p, s)
-        for p, s in places(session.func.body, lambda s: isinstance(s, Store))
-        if isinstance(s, Store) and s.buffer is buffer
-    ]
+    stores = session.stores_to(buffer)
     if len(stores) != 1:
         raise fail(f"{buffer.name} is stored to in {len(stores)} places; restate is for one")
     path, store = stores[0]

@@ -22,7 +22,6 @@ from typing import final
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.conditions import conjuncts
 from verified_tir.index.simplify import Simplifier
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.index_arith import is_index
@@ -30,19 +29,17 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import free_vars, sub_statements, substitute, walk
+from verified_tir.ir.visit import free_vars, nodes_of, sub_statements, substitute
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.branches import decide_branches
-from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.narrow import narrow
 from verified_tir.schedule.tactics.produced import Produced, iteration_of, produced_by
 from verified_tir.schedule.tactics.regions import index_bounds
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
-from verified_tir.schedule.tactics.staging import ranges_around
 from verified_tir.schedule.tactics.tidy import join_guards
 
 
@@ -77,18 +74,18 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
     :param block: the block's name; or the outermost loop of its nest, with all that this holds.
     """
     where, target = session.loop(loop)
-    place = place_of(session, block)
+    place = session.place(block)
     shared = _shared(session, place, where, block, target)
     order = _brought_together(session, where[:shared], where[shared], place[shared])
     where = (*where[:shared], order, *where[shared + 1 :])
     nest = _nest(session, (*where[:shared], order + 1), block)
-    around = [s for k in range(shared + 1, len(where) + 1) if isinstance(s := session.stmt(where[:k]), For)]
+    around = session.loops_around((*where, 0), shared + 1)
     problem: TacticFailed | None = None
     for produced, element in _inputs(session, nest, where, around):
         try:
             with session.atomic():
                 _moved(session, nest, around, produced, element)
-                if any(isinstance(n, Allocate) and n.buffer is produced.buffer for n in walk(session.func)):
+                if produced.buffer not in session.func.buffers and produced.buffer in session.buffers:
                     narrow(session, produced.buffer, around[-1].var)
                 return
         except TacticFailed as refused:
@@ -104,18 +101,12 @@ def called(block: Handle) -> str:
     return f"block {block}" if isinstance(block, str) else f"the loop over {block.name}"
 
 
-def place_of(session: Session, block: Handle) -> Path:
-    """Where a block stands; or a loop, if no block has that name."""
-    named = isinstance(block, str) and session.has_block(block)
-    return session.block(block)[0] if named else session.loop(block)[0]  # type: ignore[arg-type]
-
-
 def _shared(session: Session, place: Path, where: Path, block: Handle, target: For) -> int:
     """How many steps lead to the sequence in which producer and consumer stand."""
     if place[: len(where)] == where:
         raise fail(f"{called(block)} stands inside the loop over {target.var.name} already", place)
-    shared = next((k for k, (a, b) in enumerate(zip(place, where, strict=False)) if a != b), None)
-    if shared is None or not isinstance(session.stmt(place[:shared]), Seq):
+    shared = session.parting(place, where)
+    if shared is None:
         raise fail(f"{called(block)} and the loop stand in no two statements of one sequence", place)
     if place[shared] < where[shared]:
         raise fail(f"{called(block)} comes before the loop over {target.var.name}; it must come after it", place)
@@ -152,7 +143,7 @@ def _nest(session: Session, path: Path, block: Handle) -> Nest:
                 stmt = inside
             case Allocate():  # what is computed for the block moves with it
                 return Nest(path, tuple(chain), stmt)
-            case _ if any(isinstance(n, Block) and n.name == block for n in walk(stmt)):
+            case _ if any(n.name == block for n in nodes_of(stmt, Block)):
                 raise fail(f"block {block} shares its loops with something else (fission it out first)", path)
             case _:
                 return Nest(path, tuple(chain), stmt)
@@ -167,21 +158,17 @@ def _inputs(
     """What one iteration stores of a buffer that the consumer reads, with an element that decides where an instance
     runs: the one with the greatest index in each dimension first.  An element that no iteration stores belongs to the
     iteration that stores the nearest one."""
-    written = dict.fromkeys(n.buffer for n in walk(session.stmt(where)) if isinstance(n, Store))
+    written = dict.fromkeys(n.buffer for n in nodes_of(session.stmt(where), Store))
     for buffer in written:
-        loads = _loads(nest, buffer)
+        loads = [n for n in nodes_of(nest.body, Load) if n.buffer is buffer]
         if not loads:
             continue
         produced = produced_by(session, where, around, buffer)
         elements = list(_corners(nest, loads, produced))
         yield from ((produced, e) for e in elements)
-        known = Bounds({**ranges_around(session, nest.path), **{s.var: (s.min, s.extent) for s in nest.loops}})
+        known = Bounds({**session.ranges(nest.path), **{s.var: (s.min, s.extent) for s in nest.loops}})
         nearest = (produced.clamped(e, known) for e in elements)
         yield from ((produced, e) for e in nearest if e is not None)
-
-
-def _loads(nest: Nest, buffer: Buffer) -> list[Load]:
-    return [n for n in walk(nest.body) if isinstance(n, Load) and n.buffer is buffer]
 
 
 def _corners(nest: Nest, loads: list[Load], produced: Produced) -> Iterator[tuple[Expr, ...]]:
@@ -189,7 +176,7 @@ def _corners(nest: Nest, loads: list[Load], produced: Produced) -> Iterator[tupl
 
     Where an index has no bound (it is read from memory), the last element stands for all.
     """
-    ranges = {s.var: (s.min, s.extent) for s in walk(nest.body) if isinstance(s, For)}
+    ranges = {s.var: (s.min, s.extent) for s in nodes_of(nest.body, For)}
     inner, outer = Bounds(ranges), Bounds({s.var: (s.min, s.extent) for s in nest.loops})
     bounds = [index_bounds([n.indices[d] for n in loads], inner, outer) for d in range(len(produced.whole))]
     ends = [side.start + side.extent - 1 for side in produced.whole]
@@ -269,9 +256,7 @@ def _under(session: Session, top: Path, condition: Expr, branch: Path) -> None:
 def _last(session: Session, around: Path | None) -> Path:
     """The last statement below a loop, an allocation or a condition."""
     assert around is not None
-    body = session.stmt((*around, 0))
-    assert isinstance(body, Seq)
-    return (*around, 0, len(body.stmts) - 1)
+    return (*around, 0, len(session.at((*around, 0), Seq).stmts) - 1)
 
 
 def _renewed(
@@ -289,7 +274,7 @@ def _renewed(
         for s in around
     )
     iteration = iteration_of(produced, around, element)
-    ranges = {**ranges_around(session, nest.path), **{s.var: (s.min, s.extent) for s in outer}}
+    ranges = {**session.ranges(nest.path), **{s.var: (s.min, s.extent) for s in outer}}
     loops: list[NewLoop] = []
     values: dict[Var, Expr] = {}
     back: list[Expr] = []

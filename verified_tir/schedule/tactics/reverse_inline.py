@@ -18,10 +18,10 @@ from verified_tir.index.bounds import Bounds
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Load, Var
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import bound_vars, free_vars, substitute, walk
+from verified_tir.ir.visit import bound_vars, free_vars, nodes_of, substitute
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
@@ -34,7 +34,6 @@ from verified_tir.schedule.tactics.inline import (
     reads_of,
 )
 from verified_tir.schedule.tactics.reverse_compute import reverse_compute_at
-from verified_tir.schedule.tactics.staging import ranges_around
 from verified_tir.schedule.tactics.stored import solved, tidied
 from verified_tir.schedule.tactics.tidy import guards_of
 
@@ -65,9 +64,7 @@ def reverse_compute_inline(session: Session, block: str) -> None:
             raise
         try:
             with session.atomic():
-                loop = session.stmt(producer)
-                assert isinstance(loop, For)
-                reverse_compute_at(session, block, loop.var)
+                reverse_compute_at(session, block, session.at(producer, For).var)
                 buffer = _input(session, block)  # it may have shrunk to what one iteration needs
                 _move_up(session, block, buffer)
                 inline_all(session, buffer)
@@ -78,18 +75,14 @@ def reverse_compute_inline(session: Session, block: str) -> None:
 
 def _label_of(session: Session, buffer: Buffer) -> str:
     """The block that holds the stores to a buffer and nothing else that is stored, if they stand in one."""
-    labels = [label for _, label in session.blocks()]
-    held = [label for label in labels if any(isinstance(n, Store) and n.buffer is buffer for n in walk(label))]
-    if not held or any(isinstance(n, Store) and n.buffer is not buffer for n in walk(held[-1])):
-        return ""
-    stores = sum(isinstance(n, Store) and n.buffer is buffer for n in walk(session.func.body))
-    inside = sum(isinstance(n, Store) and n.buffer is buffer for n in walk(held[-1]))
-    return held[-1].name if stores == inside else ""
+    stores = {s for _, s in session.stores_to(buffer)}
+    held = [label for _, label in session.find(Block) if not stores.isdisjoint(nodes_of(label, Store))]
+    return held[-1].name if held and stores == set(nodes_of(held[-1], Store)) else ""
 
 
 def _rename(session: Session, block: str, name: str) -> None:
     """The block that is left is the producer, and keeps the producer's name, as in TVM."""
-    names = [label.name for _, label in session.blocks()]
+    names = [label.name for _, label in session.find(Block)]
     if not name or name in names or names.count(block) != 1:
         return
     path, label = session.block(block)
@@ -101,7 +94,7 @@ def _rename(session: Session, block: str, name: str) -> None:
 def _move_up(session: Session, block: str, buffer: Buffer) -> None:
     """Let the block follow what stores to the buffer, as far as what stands between them can come later."""
     path, _ = session.block(block)
-    first = next(p for p, s in places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer))
+    first, _ = session.stores_to(buffer)[0]
     shared = _parting(session, first, path)
     for k in range(path[shared], first[shared] + 1, -1):
         if not session.attempt(moves.swap(path[:shared], k - 1)):
@@ -114,11 +107,9 @@ def _input(session: Session, block: str) -> Buffer:
     :raises TacticFailed: if there is none, or several.
     """
     path, label = session.block(block)
-    stored = {n.buffer for n in walk(label) if isinstance(n, Store)}
-    local = {
-        s.buffer for _, s in places(session.func.body, lambda s: isinstance(s, Allocate)) if isinstance(s, Allocate)
-    }
-    read = dict.fromkeys(n.buffer for n in walk(label) if isinstance(n, Load))
+    stored = {n.buffer for n in nodes_of(label, Store)}
+    local = {s.buffer for _, s in session.find(Allocate)}
+    read = dict.fromkeys(n.buffer for n in nodes_of(label, Load))
     found = [b for b in read if b in local and b not in stored]
     if len(found) != 1:
         names = ", ".join(b.name for b in found) or "none"
@@ -131,8 +122,8 @@ def _parting(session: Session, store: Path, consumer: Path) -> int:
 
     :raises TacticFailed: if there is none.
     """
-    parting = next((k for k, (a, b) in enumerate(zip(store, consumer, strict=False)) if a != b), None)
-    if parting is None or not isinstance(session.stmt(store[:parting]), Seq) or store[parting] > consumer[parting]:
+    parting = session.parting(store, consumer)
+    if parting is None or store[parting] > consumer[parting]:
         raise fail("what stores to the buffer does not come before the block that reads it", store)
     return parting
 
@@ -143,7 +134,7 @@ def _innermost(session: Session, buffer: Buffer, consumer: Path) -> Path:
 
     :raises TacticFailed: if they stand in several nests.
     """
-    stores = [p for p, s in places(session.func.body, lambda s: isinstance(s, Store) and s.buffer is buffer)]
+    stores = [p for p, _ in session.stores_to(buffer)]
     if not stores:
         raise fail(f"nothing is stored to {buffer.name}", consumer)
     first = stores[0]
@@ -169,9 +160,9 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> di
     start = block[: _parting(session, producer, block) + 1]
     path, where = next((p, w) for p, w in reads_of(session.func.body, buffer) if p[: len(start)] == start)
     load = expression_at(session.stmt(path), where)
-    store = next(n for n in walk(session.stmt(producer)) if isinstance(n, Store) and n.buffer is buffer)
+    _, store = session.stores_to(buffer, producer)[0]
     assert isinstance(load, Load)
-    theirs = [s for k in range(len(start), len(producer) + 1) if isinstance(s := session.stmt(producer[:k]), For)]
+    theirs = session.loops_around((*producer, 0), len(start))
     chain = list(_chain(session.stmt(start)))
     mine = [s for s in chain if isinstance(s, For)]
     used = {v for e in load.indices for v in free_vars(e)}
@@ -191,14 +182,15 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> di
               for n, s in zip(loops, theirs, strict=True)]  # fmt: skip
     own = [NewLoop(fresh[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in mine if s not in moved]
     loops += own
-    ranges = dict(ranges_around(session, start))
+    ranges = dict(session.ranges(start))
     ranges.update({new.var: (new.min, new.extent) for new in loops})
     simplifier = Simplifier(Bounds(ranges))
     mapping: dict[Var, Expr] = {**fresh, **{v: tidied(e, simplifier) for v, e in back.items()}}
     guards = [c for s in moved for c in (mapping[s.var] >= s.min, mapping[s.var] < s.min + s.extent)]
     guards += [substitute(e, mapping).equal(counted_in(x, e.dtype)) for e, x in zip(load.indices, stored, strict=True)]
     kept = [c for c in (simplifier.expr(g) for g in guards) if not (isinstance(c, IntImm) and c.value)]
-    g, h = tuple(mapping[s.var] for s in mine), (*(forth[fresh[s.var]] for s in theirs), *_rest(mine, moved))
+    g = tuple(mapping[s.var] for s in mine)
+    h = (*(forth[fresh[s.var]] for s in theirs), *(s.var for s in mine if s not in moved))
     all_guards = (*dict.fromkeys(kept), *guards_of(chain, mapping))
     plain, with_kinds = [moves.reindex(start, len(chain), nest, all_guards, g, h)
                          for nest in (tuple(loops), (*marked, *own))]  # fmt: skip
@@ -210,10 +202,6 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> di
         else:
             session.renamed[s.var] = fresh[s.var]
     return {s.var: fresh[s.var] for s in theirs}
-
-
-def _rest(mine: list[For], moved: list[For]) -> Iterator[Expr]:
-    yield from (s.var for s in mine if s not in moved)
 
 
 def _chain(stmt: Stmt) -> Iterator[Stmt]:

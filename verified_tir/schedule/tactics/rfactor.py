@@ -20,19 +20,17 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
-from verified_tir.ir.find import writes_of
 from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.visit import free_vars, nodes_of, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import labelled, unwrapped
-from verified_tir.schedule.session import Session, fail, owner
+from verified_tir.schedule.session import Handle, Session, fail, owner
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.licensed import apply_licensed, check_word
-from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops
 from verified_tir.schedule.tactics.tidy import fold_at
@@ -69,7 +67,7 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     shape = [buffer.shape[d] for d in dims]
     index.insert(axis, offset)
     shape.insert(axis, nest.loop.extent)
-    taken = {n.name for n in walk(session.func) if isinstance(n, Buffer)}
+    taken = {n.name for n in nodes_of(session.func, Buffer)}
     partial = Buffer.declare(unused_name(f"{buffer.name}_rf", taken), tuple(shape), buffer.dtype, scope="global")
     inputs = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
     kept = iter(v for k, v in enumerate(inputs) if k != axis)
@@ -87,14 +85,11 @@ def _nest(session: Session, handle: Handle) -> Nest:
     block = next((s for k in range(len(where), -1, -1) if isinstance(s := session.stmt(where[:k]), Block)), None)
     top = _top(session, where)
     if block is not None and isinstance(block.body, Seq):
-        first = session.stmt(top)
-        assert isinstance(first, For)
-        decompose_reduction(session, block.name, first.var)
+        decompose_reduction(session, block.name, session.at(top, For).var)
         path, loop = session.loop(session.current(loop.var))
         where = _update(session, path, loop)
         top = _top(session, where)
-    store = session.stmt(where)
-    assert isinstance(store, Store)
+    store = session.at(where, Store)
     if any(loop.var in free_vars(e) for e in store.indices if is_index(e)):
         raise fail(
             f"the loop over {loop.var.name} runs over elements of {store.buffer.name}, not over the reduction",
@@ -114,8 +109,8 @@ def _update(session: Session, path: Path, loop: For) -> Path:
                 return (*path, 0, 1) if isinstance(update, Store) else path
             case Block(is_label=True, body=body):
                 path, stmt = (*path, 0), body
-            case Seq(stmts=stmts) if len({b for s in stmts for b in _written(s)}) > 1:
-                names = ", ".join(dict.fromkeys(b.name for s in stmts for b in _written(s)))
+            case Seq() if len({s.buffer for s in nodes_of(stmt, Store)}) > 1:
+                names = ", ".join(dict.fromkeys(s.buffer.name for s in nodes_of(stmt, Store)))
                 raise fail(
                     f"the loop over {loop.var.name} updates several buffers at once ({names}); "
                     "a reduction of tuples is not split", path,
@@ -123,10 +118,6 @@ def _update(session: Session, path: Path, loop: For) -> Path:
             case _:
                 raise fail(f"in the loop over {loop.var.name} stands something other than one update", path)
     return path
-
-
-def _written(stmt: Stmt) -> list[Buffer]:
-    return [s.buffer for s in writes_of(stmt)]
 
 
 def _top(session: Session, where: Path) -> Path:
@@ -142,8 +133,8 @@ def _top(session: Session, where: Path) -> Path:
 
 
 def _check_runs(session: Session, nest: Nest) -> None:
-    for loop in walk(session.stmt(nest.path)):
-        if isinstance(loop, For) and isinstance(loop.extent, IntImm) and loop.extent.value <= 0:
+    for loop in nodes_of(session.stmt(nest.path), For):
+        if isinstance(loop.extent, IntImm) and loop.extent.value <= 0:
             raise fail(
                 f"the loop over {loop.var.name} never runs, so there is nothing to be split; simplify() removes it",
                 nest.path,
@@ -185,9 +176,8 @@ def _check_extents(nest: Nest, inside: set[Var]) -> None:
 def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     """Names for the new loops and blocks; the new dimension is the innermost loop of the last nest."""
     base = (*nest.path, 0)
-    body = session.stmt(base)
-    assert isinstance(body, Seq)
-    _relabel(session, (*base, 1), nest.name)
+    for place, _ in session.find(Block, lambda s: s.name == nest.name, under=(*base, 1)):
+        session.apply(unwrapped(place))  # another statement bears the name from now on
     names = [_name(nest.store.indices[d], f"ax{k}") for k, d in enumerate(dims)]
     names.insert(axis, nest.loop.var.name)
     order = [k for k in range(len(names)) if k != axis] + [axis]
@@ -198,8 +188,7 @@ def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
         fold_at(session, (*base, k))
     name = unused_name(f"{nest.name}_rf", session.block_names())
     for k, label in enumerate((f"{name}_init", name, nest.name)):
-        found = [p for p, s in places(session.stmt((*base, k)), lambda s: isinstance(s, Store))]
-        session.apply(labelled((*base, k, *found[0]), label))
+        session.apply(labelled(session.find(Store, under=(*base, k))[0][0], label))
     return name
 
 
@@ -211,13 +200,6 @@ def unused_name(name: str, taken: set[str]) -> str:
 
 def _name(index: Expr, otherwise: str) -> str:
     return index.name if isinstance(index, Var) else otherwise
-
-
-def _relabel(session: Session, path: Path, name: str) -> None:
-    """The block's label goes from the partial reduction: another statement bears it from now on."""
-    found = [p for p, s in places(session.stmt(path), lambda s: isinstance(s, Block) and s.name == name)]
-    for p in found:
-        session.apply(unwrapped((*path, *p)))
 
 
 def _rename(session: Session, path: Path, names: list[str], order: list[int]) -> None:

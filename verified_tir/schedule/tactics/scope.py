@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from verified_tir.ir.paths import places
-from verified_tir.ir.stmt import Allocate
 from verified_tir.schedule.rule_builders import rescoped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.buffers import buffer_of
@@ -13,8 +11,7 @@ from verified_tir.schedule.tactics.layout import BufferIn
 def set_scope(session: Session, block: str | None, buffer: BufferIn, scope: str) -> None:
     """Let a local buffer, with all views of its block, live in another storage scope."""
     chosen = buffer_of(session, block, buffer)
-    found = places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer.data is chosen.data)
-    path = next((p for p, _ in found), None)
+    path = session.allocation(chosen)
     if path is None:
         raise fail(f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write")
     session.apply(rescoped(path, scope))

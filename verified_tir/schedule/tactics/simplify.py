@@ -6,16 +6,15 @@ The simplifier is untrusted; each expression that it changes is a ``rewrite`` of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
 
-from verified_tir.index.bounds import Bounds
+from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.conditions import junction
 from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
-from verified_tir.ir.visit import sub_statements, walk
+from verified_tir.ir.visit import nodes_of, sub_statements
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule.edits import rewritten
@@ -25,15 +24,13 @@ from verified_tir.schedule.tactics.conditionals import merge_conditionals
 from verified_tir.schedule.tactics.known import Known, Values
 from verified_tir.schedule.tactics.tidy import is_empty, run_once
 
-Ranges: TypeAlias = dict[Var, tuple[Expr, Expr]]
-
 
 def simplify(session: Session, under: Path = ()) -> int:
     """Simplify everything at or below a place; gives how many changes were made."""
     changed = simplify_expressions(session, under)
     changed += decide_branches(session, under)
     changed += merge_conditionals(session, under)
-    changed += _trivial_loops(session, under)
+    changed += remove_trivial_loops(session, under)
     return changed
 
 
@@ -46,11 +43,6 @@ def proposed_rewrites(session: Session, under: Path = ()) -> list[Rewrite]:
     """The replacements that the simplifier would make at or below a place; none of them moves another's place."""
     found = _proposals(session.stmt(under), under, *known_at(session, under))
     return [rewritten(path, where, new) for path, where, new in found]
-
-
-def remove_trivial_loops(session: Session, under: Path = ()) -> int:
-    """Loops of extent one become their body; loops of extent zero and empty branches go."""
-    return _trivial_loops(session, under)
 
 
 def known_at(session: Session, path: Path) -> tuple[Ranges, Known]:
@@ -152,10 +144,10 @@ def _chosen(e: Expr, simplifier: Simplifier) -> Expr | None:
 def _mentions_undef(e: Expr) -> bool:
     """Whether ``T.undef()`` stands below: in an assumption ``x == undef`` is not a comparison; only its parts
     change."""
-    return any(isinstance(n, Undef) for n in walk(e))
+    return bool(nodes_of(e, Undef))
 
 
-def _trivial_loops(session: Session, under: Path) -> int:
+def remove_trivial_loops(session: Session, under: Path = ()) -> int:
     """Loops of extent one become their body; loops of extent zero and empty branches go."""
     changed = 0
     skipped: set[Stmt] = set()

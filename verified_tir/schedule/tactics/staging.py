@@ -17,19 +17,18 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Load
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.schedule.rule_builders import labelled, unwrapped
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
 from verified_tir.schedule.tactics.layout import BufferIn
-from verified_tir.schedule.tactics.loops import Handle
 from verified_tir.schedule.tactics.ramps import as_ramps
-from verified_tir.schedule.tactics.regions import Box, Ranges, box_of
+from verified_tir.schedule.tactics.regions import Box, box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 
 
@@ -45,8 +44,7 @@ class Span:
         first = session.stmt(self.path)
         if self.count == 1:
             return (first,)
-        around = session.stmt(self.path[:-1])
-        assert isinstance(around, Seq)
+        around = session.at(self.path[:-1], Seq)
         return around.stmts[self.path[-1] : self.path[-1] + self.count]
 
 
@@ -118,7 +116,7 @@ def _stage(
         first = path[-1]
         only = [(*path, 0, p[len(path) - 1] - first, *p[len(path) :]) for p in only]
     relative = tuple(p[len(path) :] for p in only)
-    box = box_of(session.stmt(path), buffer, ranges_around(session, path), writes=copy_out, only=relative)
+    box = box_of(session.stmt(path), buffer, session.ranges(path), writes=copy_out, only=relative)
     if box is None:
         raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path)
     called = name or f"{buffer.name}_{scope.replace('.', '_')}"
@@ -141,17 +139,15 @@ def _gone(session: Session, copy: Path) -> bool:
 def _tidied(session: Session, span: Span, box: Box, called: str, *, copy_in: bool, copy_out: bool) -> Buffer:
     """Shorter indices, a label for each copy, and none for what was staged; gives the copy."""
     path = span.path
-    allocation = session.stmt(path)
-    assert isinstance(allocation, Allocate) and isinstance(allocation.body, Seq)
+    allocation = session.at(path, Allocate)
+    assert isinstance(allocation.body, Seq)
     last = len(allocation.body.stmts) - 1
     copies = [*([(0, called)] if copy_in else []), *([(last, f"{called}_back")] if copy_out else [])]
     moved = any(not (isinstance(s.start, IntImm) and s.start.value == 0) for s in box.sides)
     for where in [path] if moved else [(*path, 0, k) for k, _ in copies]:
         simplify_expressions(session, where)
     for k, label in copies:
-        nest = session.stmt((*path, 0, k))
-        store = next(p for p, s in places(nest, lambda s: isinstance(s, Store)))
-        session.apply(labelled((*path, 0, k, *store), label))
+        session.apply(labelled(session.find(Store, under=(*path, 0, k))[0][0], label))
     if span.count > 1:
         session.apply(unwrapped((*path, 0, int(copy_in))))
     return allocation.buffer
@@ -185,9 +181,7 @@ def _shared(session: Session, wanted: Sequence[Path]) -> Span:
 
 def _run(session: Session, sequence: Path, first: int, last: int) -> Span:
     """Some statements of a sequence; the sequence itself, if that is all of them."""
-    stmt = session.stmt(sequence)
-    assert isinstance(stmt, Seq)
-    whole = last - first + 1 == len(stmt.stmts)
+    whole = last - first + 1 == len(session.at(sequence, Seq).stmts)
     return Span(sequence) if whole else Span((*sequence, first), last - first + 1)
 
 
@@ -214,7 +208,7 @@ def _all_readers(session: Session, buffer: Buffer) -> list[Span]:
     if not isinstance(body, Seq):
         return [Span(home)]
     writers = {k for k, s in enumerate(body.stmts) if buffer.data in written_blocks(s)}
-    readers = [k for k, s in enumerate(body.stmts) if _reads(s, buffer)]
+    readers = [k for k, s in enumerate(body.stmts) if any(n.buffer is buffer for n in nodes_of(s, Load))]
     if readers and writers & set(range(readers[0], readers[-1] + 1)):
         readers = [k for k in readers if k > max(writers)]
     return [*([_run(session, inside, readers[0], readers[-1])] if readers else []), Span(home)]
@@ -226,16 +220,3 @@ def _declares(stmt: Stmt, buffer: Buffer) -> bool:
 
 def _writes(session: Session, span: Span, buffer: Buffer) -> bool:
     return any(buffer.data in written_blocks(s) for s in span.stmts(session))
-
-
-def _reads(stmt: Stmt, buffer: Buffer) -> bool:
-    return any(isinstance(n, Load) and n.buffer is buffer for n in walk(stmt))
-
-
-def ranges_around(session: Session, path: Path) -> Ranges:
-    """The ranges of the loops around a place."""
-    around = [session.stmt(path[:k]) for k in range(len(path))]
-    return {s.var: (s.min, s.extent) for s in around if isinstance(s, For)}
-
-
-__all__ = ["cache_read", "cache_write", "ranges_around"]

@@ -23,9 +23,9 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Broadcast, Call, Cast, Expr, IntImm, LetExpr, Load, Not, Ramp, Shuffle, Undef, Var
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly, counted_in, render
-from verified_tir.ir.stmt import For, If, LetStmt, Seq, Store, While
+from verified_tir.ir.stmt import For, If, LetStmt, Store, While
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, map_children, substitute
 from verified_tir.kernel.context import Context
@@ -34,7 +34,6 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.staging import ranges_around
 from verified_tir.semantics.encode import Encoded, Unencodable, fresh
 
 
@@ -61,7 +60,7 @@ class Place:
 
     def simplifier(self) -> Simplifier:
         """Simplifies index arithmetic under the ranges of the loops around the place."""
-        ranges = dict(ranges_around(self.session, self.path))
+        ranges = dict(self.session.ranges(self.path))
         if self.lane is not None:
             ranges[self.lane] = (const(0, self.lane.dtype), const(self.lanes, self.lane.dtype))
         return Simplifier(Bounds(ranges))
@@ -106,11 +105,9 @@ def stored_values(place: Place, buffer: Buffer, indices: tuple[Expr, ...]) -> li
 
     :raises TacticFailed: if a store's index map has no inverse.
     """
-    root = place.session.func.body
     found: list[Piece] = []
     simplifier = place.simplifier()
-    for path, store in reversed(list(places(root, lambda s: isinstance(s, Store) and s.buffer is buffer))):
-        assert isinstance(store, Store)
+    for path, store in reversed(place.session.stores_to(buffer)):
         depth = _parting(place, path)
         if depth is None:
             continue
@@ -125,10 +122,8 @@ def stored_values(place: Place, buffer: Buffer, indices: tuple[Expr, ...]) -> li
 
 def _parting(place: Place, store: Path) -> int | None:
     """How many steps lead to the sequence in which the store runs before the place; ``None`` if there is none."""
-    shared = next((k for k, (a, b) in enumerate(zip(store, place.path, strict=False)) if a != b), None)
-    if shared is None or not isinstance(place.session.stmt(store[:shared]), Seq) or store[shared] > place.path[shared]:
-        return None
-    return shared
+    shared = place.session.parting(store, place.path)
+    return None if shared is None or store[shared] > place.path[shared] else shared
 
 
 def _settled(place: Place, piece: Piece, simplifier: Simplifier) -> Piece | None:

@@ -25,8 +25,7 @@ from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsics import TensorIntrin, lemma
 from verified_tir.schedule.rule_builders import annotated, labelled
-from verified_tir.schedule.session import Session, TacticFailed, fail
-from verified_tir.schedule.tactics.loops import Handle
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.simplify import simplify_expressions
 from verified_tir.schedule.tactics.unify import Match, Mismatch, unify
 from verified_tir.schedule.tactics.windows import Window, window
@@ -37,7 +36,7 @@ INTRINSIC = "tensorized"
 
 def tensorize(session: Session, place: Handle, which: TensorIntrin | str) -> str:
     """Replace the nest of a loop, or a block, by an intrinsic; gives the name of the block that it becomes."""
-    path = place_of(session, place)
+    path = session.place(place)
     try:
         intrin = TensorIntrin.get(which) if isinstance(which, str) else which
     except ValueError as problem:
@@ -113,13 +112,6 @@ def _replace(session: Session, path: Path, intrin: TensorIntrin, *, forget: bool
         session.apply(Implement(inner, described, impl, arguments, given))
 
 
-def place_of(session: Session, place: Handle) -> Path:
-    """Where a loop or a block stands; of a block, the loops that stand around it and nothing else."""
-    if isinstance(place, str) and session.has_block(place):
-        return session.block(place)[0]
-    return session.loop(place)[0]
-
-
 def _windows(func: PrimFunc, match: Match, path: Path, name: str) -> list[Window]:
     """A view of the site for each buffer of the description; symbols of strides and offsets get their values.
 
@@ -176,4 +168,4 @@ def _without_views(session: Session, path: Path, views: list[Window]) -> None:
         path = where
 
 
-__all__ = ["place_of", "precondition", "refine_call", "tensorize"]
+__all__ = ["precondition", "refine_call", "tensorize"]

@@ -29,8 +29,7 @@ def fold_at(session: Session, *paths: Path) -> None:
 
 def fold_bounds(session: Session, path: Path) -> None:
     """Fold constants in the bounds of one loop."""
-    loop = session.stmt(path)
-    assert isinstance(loop, For)
+    loop = session.at(path, For)
     for _, where, new in list(_bounds(loop, path)):
         session.attempt(rewritten(path, where, new))
 
@@ -65,8 +64,7 @@ def _shorter(e: Expr, where: ExprPath) -> Iterator[tuple[ExprPath, Expr]]:
 
 def run_once(session: Session, path: Path) -> int:
     """Replace a loop of one iteration by its body, constants folded; gives how many statements stand there now."""
-    loop = session.stmt(path)
-    assert isinstance(loop, For)
+    loop = session.at(path, For)
     session.apply(rule_builders.run_once(path))
     spliced = isinstance(loop.body, Seq) and bool(path) and isinstance(session.stmt(path[:-1]), Seq)
     count = len(loop.body.stmts) if spliced and isinstance(loop.body, Seq) else 1

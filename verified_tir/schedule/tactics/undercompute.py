@@ -30,7 +30,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import Assume, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of
-from verified_tir.ir.visit import children, free_vars, substitute, walk
+from verified_tir.ir.visit import children, free_vars, nodes_of, substitute
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.erase import Erase
@@ -113,7 +113,7 @@ def known_paddings(session: Session) -> Iterator[KnownPadding]:
         elif isinstance(stmt, Store) and _all_variables(stmt.indices):
             around = [session.stmt(path[:k]) for k in range(len(path))]
             guards = [s.condition for k, s in enumerate(around) if isinstance(s, If) and path[k] == 0]
-            constant = not any(isinstance(n, Load) for n in walk(stmt.value))
+            constant = not nodes_of(stmt.value, Load)
             if guards and constant and len(guards) == sum(isinstance(s, If) for s in around):
                 yield KnownPadding(stmt.buffer, stmt.indices, all_of(guards), stmt)  # type: ignore[arg-type]
 
@@ -127,34 +127,32 @@ def _all_variables(indices: Sequence[Expr]) -> bool:
 
 def _candidates(session: Session, under: Path, known: list[KnownPadding]) -> Iterator[tuple[Path, Path, Stmt, Expr]]:
     """Places of statements that run on padding, with the place of the store that does, the store, and when it does."""
-    for path, stmt in places(session.stmt(under), lambda s: isinstance(s, Store)):
+    for path, stmt in session.find(Store, under=under):
         for access in _accesses(stmt):
             for padding in known:
                 if access.buffer is not padding.buffer or stmt is padding.filled:
                     continue
                 condition = padding.at(access.indices)
-                place = _where_bound(session, (*under, *path), condition)
+                place = _where_bound(session, path, condition)
                 if place is None or not _can_stand(session.context(place), condition):
                     continue  # it is known in another loop, whose variables tell nothing here
                 ranges, facts = known_at(session, place)
                 simplifier = Simplifier(Bounds(ranges, facts.facts))
                 shorter = simplifier.expr(condition)
-                yield place, (*under, *path), stmt, shorter if size(shorter) < size(condition) else condition
+                yield place, path, stmt, shorter if size(shorter) < size(condition) else condition
 
 
 def _can_stand(context: Context, condition: Expr) -> bool:
     """Whether what the condition mentions is in scope there."""
-    nodes = [*walk(condition)]
     variables = all(v in context.env for v in free_vars(condition) if v.dtype.code != "handle")
-    return variables and all(n.data in context.memory for n in nodes if isinstance(n, Buffer))
+    return variables and all(b.data in context.memory for b in nodes_of(condition, Buffer))
 
 
-def _accesses(stmt: Stmt) -> Iterator[Load]:
-    assert isinstance(stmt, Store)
+def _accesses(stmt: Store) -> Iterator[Load]:
     if stmt.value.dtype.lanes == 1 and all(i.dtype.lanes == 1 for i in stmt.indices):
         yield Load(stmt.buffer, stmt.indices)
     for e in children(stmt):
-        yield from (n for n in walk(e) if isinstance(n, Load) and all(i.dtype.lanes == 1 for i in n.indices))
+        yield from (n for n in nodes_of(e, Load) if all(i.dtype.lanes == 1 for i in n.indices))
 
 
 def _where_bound(session: Session, path: Path, condition: Expr) -> Path | None:
