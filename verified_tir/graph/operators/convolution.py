@@ -3,65 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import batch_and_rest, broadcast_shape, dims, extents
 from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.operators.shape import surrounded
+from verified_tir.graph.operators.windows import check_attributes, over_two, windows_over
 from verified_tir.graph.sizes import Dim, dim_text, remedy, shape_text, symbols_of
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
+from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
 
 
-def window_attributes(
-    what: str, strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
-) -> tuple[tuple[int, int], tuple[int, int, int, int], tuple[int, int]]:
-    """Two strides, four paddings (top, left, bottom, right), two dilations; one number or two stand for all.
-
-    :raises GraphError: if there are others.
-    """
-
-    def many(name: str, given: Sequence[int] | int, count: int, least: int) -> list[int]:
-        found = [given] * count if isinstance(given, int) else list(given)
-        if count == 4 and len(found) == 2:
-            found = [*found, *found]
-        found = found * count if len(found) == 1 else found
-        if len(found) != count or any(n < least for n in found):
-            raise GraphError(f"{name} of {what} is {count} numbers, {least} at least, not {given}")
-        return found
-
-    s, p, d = many("strides", strides, 2, 1), many("padding", padding, 4, 0), many("dilation", dilation, 2, 1)
-    return (s[0], s[1]), (p[0], p[1], p[2], p[3]), (d[0], d[1])
-
-
-def padded(x: Tensor, padding: Sequence[int], value: float = 0.0, name: str = "padded") -> Tensor:
-    """The last two dimensions with ``value`` around them; the tensor itself if there is nothing to add."""
-    top, left, bottom, right = padding
-    if not any(padding):
-        return x
-    n, c, h, w = dims(x)
-
-    def element(b: Var, k: Var, i: Var, j: Var) -> Expr:
-        inside = [cond for cond, needed in (
-            (i >= top, top), (i < top + h, bottom), (j >= left, left), (j < left + w, right)) if needed]  # fmt: skip
-        return te.if_then_else(te.all(*inside), x[b, k, i - top, j - left], const(value, x.dtype))
-
-    return te.compute((n, c, h + top + bottom, w + left + right), element, name=name)
-
-
-def window_extent(size: int, kernel: int, stride: int, dilation: int, what: str) -> int:
-    """How often a window fits.
-
-    :raises GraphError: if it does not fit once.
-    """
-    reach = dilation * (kernel - 1) + 1
-    if size < reach:
-        raise GraphError(f"a window of {reach} does not fit in {size} elements ({what})")
-    return (size - reach) // stride + 1
-
-
-def biased(x: Tensor, bias: Tensor | None) -> Tensor:
+def _biased(x: Tensor, bias: Tensor | None) -> Tensor:
     """x[n, c, …] with a number added for each channel."""
     if bias is None:
         return x
@@ -70,39 +27,90 @@ def biased(x: Tensor, bias: Tensor | None) -> Tensor:
     return te.compute(x.shape, lambda b, k, *at: x(b, k, *at) + bias(k), name="bias_add")
 
 
+@operator("nn.conv")
+def conv(
+    x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """Convolution of x[n, c, …] with w[o, c / groups, …], in ``groups`` groups of channels."""
+    if x.ndim != w.ndim:
+        raise GraphError(f"{x.ndim} dimensions are convolved with weights of {w.ndim}")
+    return _convolved("conv", x, w, bias, groups, strides=strides, padding=padding, dilation=dilation)
+
+
 @operator("nn.conv2d")
 def conv2d(
-    x: Tensor,
-    w: Tensor,
-    bias: Tensor | None = None,
-    *,
-    strides: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0, 0, 0),
-    dilation: Sequence[int] = (1, 1),
-    groups: int = 1,
-) -> Tensor:
+    x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1,
+) -> Tensor:  # fmt: skip
     """Convolution of x[n, c, h, w] with w[o, c / groups, kh, kw], in ``groups`` groups of channels."""
-    (sh, sw), pads, (dh, dw) = window_attributes("conv2d", strides, padding, dilation)
-    n, (c, h, v) = batch_and_rest(x, 4, "x has 4 dimensions")
-    o, i, kh, kw = _rank(w, 4, "w")
+    _check_ranks(x, w)
+    return _convolved("conv2d", x, w, bias, groups, **over_two("conv2d", strides, padding, dilation))
+
+
+def _check_ranks(*tensors: Tensor) -> None:
+    for t in tensors:
+        if t.ndim != 4:
+            raise GraphError(f"{t.name} has 4 dimensions, not {t.ndim}")
+
+
+def _convolved(name: str, x: Tensor, w: Tensor, bias: Tensor | None, groups: int, **attributes: Any) -> Tensor:
+    n, (c, *_) = batch_and_rest(x)
+    o, i, *kernel = extents(w)
     if groups < 1 or c % groups or o % groups or i != c // groups:
         raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
-    big = padded(x, pads)
-    oh = window_extent(h + pads[0] + pads[2], kh, sh, dh, "height")
-    ow = window_extent(v + pads[1] + pads[3], kw, sw, dw, "width")
-    rc, rh, rw = te.reduce_axis((0, i), "rc"), te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
+    windows = windows_over(x, kernel, **attributes)
+    big = surrounded(x, windows.before, windows.after, const(0, x.dtype))
+    inner, axes = te.reduce_axis((0, i), "rc"), windows.axes()
 
-    def channel(k: Var) -> Expr:
-        return rc if groups == 1 else k // (o // groups) * i + rc
+    def element(b: Var, k: Var, *at: Var) -> te.Reduce:
+        channel = inner if groups == 1 else k // (o // groups) * i + inner
+        return te.sum(big[(b, channel, *windows.places(at, axes))] * w[(k, inner, *axes)], axis=[inner, *axes])
 
-    result = te.compute(
-        (n, o, oh, ow),
-        lambda b, k, y, z: te.sum(
-            big[b, channel(k), y * sh + rh * dh, z * sw + rw * dw] * w[k, rc, rh, rw], axis=[rc, rh, rw]
-        ),
-        name="conv2d",
-    )
-    return biased(result, bias)
+    return _biased(te.compute(windows.shape(n, o), element, name=name), bias)
+
+
+@operator("nn.conv_transpose")
+def conv_transpose(
+    x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], output_padding: Sequence[int], groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of ``conv``: x[n, c, …] with w[c, o / groups, …]."""
+    before, after = padding
+    n, (c, *size) = batch_and_rest(x)
+    i, per, *kernel = extents(w)
+    check_attributes(len(size), kernel, strides, dilation, before, after)
+    if len(size) != len(kernel) or groups < 1 or c % groups or i != c:
+        raise GraphError(f"{c} channels in {groups} groups do not fit weights of shape {extents(w)}")
+    every = zip(size, kernel, strides, dilation, before, after, output_padding, strict=True)
+    shape = [(m - 1) * s + d * (k - 1) + 1 - p - q + more for m, k, s, d, p, q, more in every]
+    if any(m < 0 for m in shape):
+        raise GraphError(f"the result has the shape {shape}")
+    inner = te.reduce_axis((0, c // groups), "rc")
+    axes = [te.reduce_axis((0, k), f"r{j}") for j, k in enumerate(kernel)]
+
+    def element(b: Var, k: Var, *at: Var) -> te.Reduce:
+        channel = inner if groups == 1 else k // per * (c // groups) + inner
+        stretched = [v + p - r * d for v, p, r, d in zip(at, before, axes, dilation, strict=True)]
+        fits = [t for v, m, s in zip(stretched, size, strides, strict=True)
+                for t in (v >= 0, v < m * s, (v % s).equal(0))]  # fmt: skip
+        place = [v // s for v, s in zip(stretched, strides, strict=True)]
+        product = x[(b, channel, *place)] * w[(channel, k % per if groups > 1 else k, *axes)]
+        return te.sum(T.if_then_else(te.all(*fits), product, const(0, x.dtype)), axis=[inner, *axes])
+
+    return _biased(te.compute([n, per * groups, *shape], element, name="conv_transpose"), bias)
+
+
+@operator("nn.conv2d_transpose")
+def conv2d_transpose(
+    x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0), dilation: Sequence[int] = (1, 1), output_padding: Sequence[int] = (0, 0),
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The adjoint of ``conv2d``: x[n, c, h, w] with w[c, o / groups, kh, kw]."""
+    _check_ranks(x)
+    given = over_two("conv2d_transpose", strides, padding, dilation)
+    return conv_transpose(x, w, bias, **given, output_padding=output_padding, groups=groups)
 
 
 @operator("matmul")
@@ -145,10 +153,3 @@ def dense(x: Tensor, w: Tensor, bias: Tensor | None = None) -> Tensor:
     r = te.reduce_axis((0, k), "k")
     y = te.compute((n, m), lambda i, j: te.sum(x[i, r] * w[j, r], axis=r), name="dense")
     return y if bias is None else te.compute((n, m), lambda i, j: y[i, j] + bias[j], name="bias_add")
-
-
-def _rank(t: Tensor, rank: int, name: str) -> list[int]:
-    size = extents(t)
-    if len(size) != rank:
-        raise GraphError(f"{name} has {rank} dimensions, not {len(size)}")
-    return size

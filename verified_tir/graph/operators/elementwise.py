@@ -38,15 +38,13 @@ def extents(t: Tensor) -> list[int]:
     return list(numbers(dims(t), t.name))
 
 
-def batch_and_rest(t: Tensor, rank: int, what: str) -> tuple[Dim, list[int]]:
+def batch_and_rest(t: Tensor) -> tuple[Dim, list[int]]:
     """The first extent, which may be open, and the others as numbers.
 
-    :raises GraphError: if there are not ``rank`` dimensions, or others are open.
+    :raises GraphError: if others are open.
     """
-    size = dims(t)
-    if len(size) != rank:
-        raise GraphError(f"{what}, not {len(size)} dimensions")
-    return size[0], list(numbers(size[1:], f"the dimensions of {t.name} behind the first"))
+    first, *rest = dims(t)
+    return first, list(numbers(rest, f"the dimensions of {t.name} behind the first"))
 
 
 def broadcast_shape(*shapes: Sequence[Dim]) -> list[Dim]:

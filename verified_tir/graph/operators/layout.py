@@ -12,6 +12,7 @@ from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import dims
 from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.operators.shape import surrounded
 from verified_tir.graph.sizes import Dim, dim_text, never_negative, shape_text
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.expr import FALSE, Expr, Undef, Var
@@ -51,15 +52,8 @@ def pad(x: Tensor, *, pad_width: Sequence[Sequence[int]], pad_value: float | Non
     if len(pad_width) != len(size) or any(len(p) != 2 or min(p) < 0 for p in pad_width):
         raise GraphError(f"pad_width has a pair of numbers for each of {len(size)} dimensions, not {pad_width}")
 
-    def element(*i: Var) -> Expr:
-        inside = []
-        for v, n, (before, after) in zip(i, size, pad_width, strict=True):
-            inside += ([v >= before] if before else []) + ([v < before + n] if after else [])
-        found: Expr = x[tuple(v - before for v, (before, _) in zip(i, pad_width, strict=True))]
-        return T.if_then_else(te.all(*inside), found, _value(x, pad_value)) if inside else found
-
-    shape = [n + before + after for n, (before, after) in zip(size, pad_width, strict=True)]
-    return te.compute(shape, element, name="pad")
+    before, after = ([p[side] for p in pad_width] for side in (0, 1))
+    return surrounded(x, before, after, _value(x, pad_value), name="pad")
 
 
 @operator("crop")

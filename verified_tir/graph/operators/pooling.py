@@ -1,15 +1,18 @@
-"""Windows over height and width: maxima and averages."""
+"""Maxima and averages over windows: of x[n, c, …], or in the form that layouts know, of x[n, c, h, w]."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.operators.convolution import padded, window_attributes
-from verified_tir.graph.operators.elementwise import batch_and_rest
-from verified_tir.graph.operators.reduction import REDUCERS
+from verified_tir.graph.operators.elementwise import batch_and_rest, dims, extents
+from verified_tir.graph.operators.reduction import FIRST, REDUCERS, reduced
 from verified_tir.graph.operators.registry import operator
+from verified_tir.graph.operators.shape import surrounded
+from verified_tir.graph.operators.windows import Windows, over_two, windows_over
 from verified_tir.graph.sizes import Dim
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
@@ -20,84 +23,140 @@ from verified_tir.te.tensor import Tensor
 MAX = CommReducer(lambda so_far, x: T.max(x, so_far), least_value, "max")  # a NaN is passed over
 
 
-def window_count(size: int, kernel: int, stride: int, ceil: bool, before: int, after: int) -> tuple[int, int]:
-    """How often the window stands, and by how much the last one sticks out."""
-    room = size + before + after - kernel
-    if room < 0:
-        raise GraphError(f"a window of {kernel} does not fit in {size + before + after} elements")
-    count = (-(-room // stride) if ceil else room // stride) + 1
-    if ceil and (count - 1) * stride >= size + before:
-        count -= 1  # a window that begins in the padding behind is none
-    return count, max(0, (count - 1) * stride + kernel - (size + before + after))
+# -- maxima ------------------------------------------------------------------------------------------------------------
+
+
+@operator("nn.max_pool")
+def max_pool(
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
+    """Greatest element of each window of x[n, c, …]; padding never wins, nor does NaN (as in onnxruntime)."""
+    return _greatest("max_pool", x, windows_over(x, pool_size, strides, padding, dilation, ceil_mode))
 
 
 @operator("nn.max_pool2d")
 def max_pool2d(
-    x: Tensor,
-    *,
-    pool_size: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0, 0, 0),
-    dilation: Sequence[int] = (1, 1),
-    ceil_mode: bool = False,
-) -> Tensor:
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1), ceil_mode: bool = False,
+) -> Tensor:  # fmt: skip
     """Greatest element of each window of x[n, c, h, w]; padding never wins, nor does NaN (as in onnxruntime)."""
-    (sh, sw), (top, left, bottom, right), (dh, dw) = window_attributes("max_pool2d", strides, padding, dilation)
-    n, c, h, w = _image(x)
-    kh, kw = pool_size
-    oh, more_h = window_count(h, dh * (kh - 1) + 1, sh, ceil_mode, top, bottom)
-    ow, more_w = window_count(w, dw * (kw - 1) + 1, sw, ceil_mode, left, right)
-    least = float("-inf") if x.buffer.dtype.is_float else x.buffer.dtype.min_value
-    big = padded(x, (top, left, bottom + more_h, right + more_w), least)
-    rh, rw = te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
-    return te.compute(
-        (n, c, oh, ow),
-        lambda b, k, i, j: MAX(big[b, k, i * sh + rh * dh, j * sw + rw * dw], axis=[rh, rw]),
-        name="max_pool2d",
-    )
+    _image(x)
+    windows = windows_over(x, pool_size, **over_two("max_pool2d", strides, padding, dilation), ceil=ceil_mode)
+    return _greatest("max_pool2d", x, windows)
+
+
+def _greatest(name: str, x: Tensor, windows: Windows) -> Tensor:
+    big, axes = surrounded(x, windows.before, windows.after, least_value(x.dtype)), windows.axes()
+
+    def element(b: Var, c: Var, *i: Var) -> te.Reduce:
+        return MAX(big[(b, c, *windows.places(i, axes))], axis=axes)
+
+    return te.compute(windows.shape(*dims(x)[:2]), element, name=name)
+
+
+@operator("nn.max_pool_places")
+def max_pool_places(
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], ceil_mode: bool = False, column_major: bool = False,
+) -> Tensor:  # fmt: skip
+    """Where the greatest element of each window stands in x, counted row by row (or column by column, within each n and
+    c); the first of several in the order of rows, and -1 if none is a number."""
+    size = extents(x)
+    windows = windows_over(x, pool_size, strides, padding, dilation, ceil_mode)
+    best, axes = _greatest("max_pool", x, windows), windows.axes()
+    none = math.prod(size)
+    if none >= 2**31:
+        raise GraphError(f"{none} elements are not counted here")
+
+    def first(b: Var, c: Var, *i: Var) -> te.Reduce:
+        place = [v - p for v, p in zip(windows.places(i, axes), windows.before, strict=True)]
+        inside = te.all(*(q for v, n in zip(place, size[2:], strict=True) for q in (v >= 0, v < n)))
+        flat: Expr = b * size[1] + c
+        for v, n in zip(place, size[2:], strict=True):
+            flat = flat * n + v
+        here = te.all(inside, x[(b, c, *place)].equal(best[(b, c, *i)]))
+        return FIRST(T.if_then_else(here, flat, const(none)), axis=axes)
+
+    shape = windows.shape(*size[:2])
+    rows = te.compute(shape, first, name="first_greatest")
+
+    def numbered(*i: Var) -> Expr:
+        flat: Expr = rows[i]
+        within = math.prod(size[2:])
+        if column_major:
+            rest, columns, step = flat % within, const(0), 1
+            for k in range(2, len(size)):
+                columns = columns + rest // math.prod(size[k + 1 :]) % size[k] * step
+                step *= size[k]
+            found = flat // within * within + columns
+        else:
+            found = flat
+        return T.cast(T.Select(flat.equal(none), const(-1), found), "int64")
+
+    return te.compute(shape, numbered, name="max_pool_places")
+
+
+# -- averages ----------------------------------------------------------------------------------------------------------
+
+
+@operator("nn.avg_pool")
+def avg_pool(
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[int]],
+    dilation: Sequence[int], ceil_mode: bool = False, count_include_pad: bool = False,
+) -> Tensor:  # fmt: skip
+    """Average of each window of x[n, c, …]: of the elements in it, or with the padding."""
+    windows = windows_over(x, pool_size, strides, padding, dilation, ceil_mode)
+    total, axes = _sums(x, windows), windows.axes()
+
+    def counted(*i: Var) -> te.Reduce:
+        inside: list[Expr] = []
+        for v, n, p, q in zip(windows.places(i, axes), windows.size, *padding, strict=True):
+            inside += [v < p + n + q] if count_include_pad else [v >= p, v < p + n]
+        return te.sum(T.if_then_else(te.all(*inside), const(1, x.dtype), const(0, x.dtype)), axis=axes)
+
+    count = te.compute(windows.shape(), counted, name="pool_count")
+    return te.compute(total.shape, lambda b, c, *i: total(b, c, *i) / count(*i), name="avg_pool")
 
 
 @operator("nn.avg_pool2d")
 def avg_pool2d(
-    x: Tensor,
-    *,
-    pool_size: Sequence[int],
-    strides: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0, 0, 0),
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-) -> Tensor:
+    x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0, 0, 0),
+    ceil_mode: bool = False, count_include_pad: bool = False,
+) -> Tensor:  # fmt: skip
     """Average of each window of x[n, c, h, w]: of the elements in it, or with the padding."""
-    (sh, sw), (top, left, bottom, right), _ = window_attributes("avg_pool2d", strides, padding, (1, 1))
-    n, c, h, w = _image(x)
-    kh, kw = pool_size
-    oh, more_h = window_count(h, kh, sh, ceil_mode, top, bottom)
-    ow, more_w = window_count(w, kw, sw, ceil_mode, left, right)
-    big = padded(x, (top, left, bottom + more_h, right + more_w), 0)
-    rh, rw = te.reduce_axis((0, kh), "rh"), te.reduce_axis((0, kw), "rw")
-    total = te.compute(
-        (n, c, oh, ow),
-        lambda b, k, i, j: te.sum(big[b, k, i * sh + rh, j * sw + rw], axis=[rh, rw]),
-        name="pool_sum",
-    )
+    _image(x)
+    given: dict[str, Any] = over_two("avg_pool2d", strides, padding)
+    windows = windows_over(x, pool_size, **given, ceil=ceil_mode)
+    before, after = given["padding"]
+    total = _sums(x, windows)
 
-    def along(i: Var, size: int, kernel: int, stride: int, before: int, after: int) -> Expr:
+    def along(i: Var, k: int) -> Expr:
         """How many elements of the window count."""
-        first, end = i * stride - before, i * stride - before + kernel
-        low, high = (-before, size + after) if count_include_pad else (0, size)
-        return T.min(end, const(high)) - T.max(first, const(low))
+        first, size = i * windows.strides[k] - before[k], windows.size[k]
+        low, high = (-before[k], size + after[k]) if count_include_pad else (0, size)
+        return T.min(first + windows.kernel[k], const(high)) - T.max(first, const(low))
 
-    whole = not any((top, left, bottom, right, more_h, more_w)) or (count_include_pad and not (more_h or more_w))
+    reached = windows.after == after
+    whole = reached and (count_include_pad or not any((*before, *after)))
 
     def average(b: Var, k: Var, i: Var, j: Var) -> Expr:
-        if whole:
-            count: Expr = const(kh * kw, x.dtype)
-        else:
-            found = along(i, h, kh, sh, top, bottom) * along(j, w, kw, sw, left, right)
-            count = T.cast(found, x.dtype)
-        return total[b, k, i, j] / count
+        count = const(math.prod(pool_size), x.dtype) if whole else T.cast(along(i, 0) * along(j, 1), x.dtype)
+        return total(b, k, i, j) / count
 
-    return te.compute((n, c, oh, ow), average, name="avg_pool2d")
+    return te.compute(total.shape, average, name="avg_pool2d")
+
+
+def _sums(x: Tensor, windows: Windows) -> Tensor:
+    big, axes = surrounded(x, windows.before, windows.after, const(0, x.dtype)), windows.axes()
+
+    def element(b: Var, c: Var, *i: Var) -> te.Reduce:
+        return te.sum(big[(b, c, *windows.places(i, axes))], axis=axes)
+
+    return te.compute(windows.shape(*dims(x)[:2]), element, name="pool_sum")
+
+
+# -- all of an image ---------------------------------------------------------------------------------------------------
 
 
 @operator("nn.global_avg_pool2d")
@@ -107,19 +166,18 @@ def global_avg_pool2d(x: Tensor) -> Tensor:
     rh, rw = te.reduce_axis((0, h), "rh"), te.reduce_axis((0, w), "rw")
     total = te.compute((n, c, 1, 1), lambda b, k, i, j: te.sum(x[b, k, rh, rw], axis=[rh, rw]), name="pool_sum")
     count = const(h * w, x.dtype)
-    return te.compute((n, c, 1, 1), lambda b, k, i, j: total[b, k, i, j] / count, name="global_avg_pool2d")
+    return te.compute(total.shape, lambda *i: total(*i) / count, name="global_avg_pool2d")
 
 
 @operator("nn.global_max_pool2d")
 def global_max_pool2d(x: Tensor) -> Tensor:
     """Greatest element over height and width, NaN if one is; both become 1."""
-    n, c, h, w = _image(x)
-    rh, rw = te.reduce_axis((0, h), "rh"), te.reduce_axis((0, w), "rw")
-    return te.compute(
-        (n, c, 1, 1), lambda b, k, i, j: REDUCERS["max"](x[b, k, rh, rw], axis=[rh, rw]), name="global_max_pool2d"
-    )
+    _image(x)
+    return reduced(x, REDUCERS["max"], [2, 3], True, name="global_max_pool2d")
 
 
 def _image(x: Tensor) -> tuple[Dim, int, int, int]:
-    n, (c, h, w) = batch_and_rest(x, 4, "pooling takes x[n, c, h, w]")
+    if x.ndim != 4:
+        raise GraphError(f"pooling takes x[n, c, h, w], not {x.ndim} dimensions")
+    n, (c, h, w) = batch_and_rest(x)
     return n, c, h, w

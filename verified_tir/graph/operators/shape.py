@@ -301,16 +301,9 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
     shape = [normal(n + p + q) for n, p, q in zip(size, before, after, strict=True)]
     if not all(never_negative(n) for n in shape):
         raise GraphError(f"{shape_text(size)} with {list(pad_width)} around has a negative extent")
-    if pad_mode != "constant":
-        numbers([n for n, p, q in zip(size, before, after, strict=True) if p or q], "what is padded with elements")
-
-    def constant(*i: Var) -> Expr:
-        inside = []
-        for v, n, p, q in zip(i, size, before, after, strict=True):
-            inside += [v >= p] if p > 0 else []
-            inside += [v < p + n] if q > 0 else []
-        element: Expr = x[tuple(v - p for v, p in zip(i, before, strict=True))]
-        return T.if_then_else(te.all(*inside), element, const(pad_value, x.dtype)) if inside else element
+    if pad_mode == "constant":
+        return surrounded(x, before, after, const(pad_value, x.dtype), name="pad")
+    numbers([n for n, p, q in zip(size, before, after, strict=True) if p or q], "what is padded with elements")
 
     def near(*i: Var) -> Expr:
         found: list[Expr] = []
@@ -328,7 +321,25 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
             found.append(T.min(T.max(k, const(0)), const(n - 1)))
         return x[tuple(found)]
 
-    return te.compute(shape, constant if pad_mode == "constant" else near, name="pad")
+    return te.compute(shape, near, name="pad")
+
+
+def surrounded(x: Tensor, before: Sequence[int], after: Sequence[int], value: Expr, name: str = "padded") -> Tensor:
+    """The last dimensions with ``value`` around them, or cut off where numbers are negative; x if nothing changes."""
+    if not any((*before, *after)):
+        return x
+    size = dims(x)
+    first = len(size) - len(before)
+
+    def element(*i: Var) -> Expr:
+        inside: list[Expr] = []
+        for v, n, p, q in zip(i[first:], size[first:], before, after, strict=True):
+            inside += ([v >= p] if p > 0 else []) + ([v < p + n] if q > 0 else [])
+        own = x[(*i[:first], *(v - p for v, p in zip(i[first:], before, strict=True)))]
+        return T.if_then_else(te.all(*inside), own, value) if inside else own
+
+    around = (normal(n + p + q) for n, p, q in zip(size[first:], before, after, strict=True))
+    return te.compute([*size[:first], *around], element, name=name)
 
 
 def element_at(indices: Tensor, at: Sequence[Expr], size: Dim) -> Expr:
