@@ -18,10 +18,11 @@ import pytest
 import verified_tir
 from tests.certificate.stores import ROWS, Says, content, forge, obligations, put_question, rows, tidy
 from verified_tir import Schedule, script
-from verified_tir.certificate.check import BadStore, check
+from verified_tir.certificate.check import check
 from verified_tir.certificate.discharge import answers
 from verified_tir.certificate.questions import check_questions
 from verified_tir.certificate.regenerate import regenerate
+from verified_tir.certificate.store import BadStore
 from verified_tir.cli import check as command
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName, ask, version
 from verified_tir.logic.standalone import body_of

@@ -17,9 +17,9 @@ from verified_tir.certificate.canonical import read, text_hash, value_hash, writ
 from verified_tir.certificate.check import check
 from verified_tir.certificate.hashes import PARTS, sealed, step_hash
 from verified_tir.certificate.plan_believed import Believed
-from verified_tir.certificate.plan_layouts import PLAIN, read_layout, serves, write_layout
+from verified_tir.certificate.plan_layouts import read_layout, serves, write_layout
 from verified_tir.certificate.plan_steps import follow
-from verified_tir.certificate.plans import CheckedPlan, sealed_plan
+from verified_tir.certificate.plans import PLAIN, CheckedPlan, sealed_plan
 from verified_tir.certificate.questions import check_questions
 from verified_tir.certificate.store import queries_of, save
 from verified_tir.certificate.write_plan import write_plan

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from verified_tir import IndexMap, Schedule
 from verified_tir.graph import GraphBuilder, TensorType
 from verified_tir.graph.compact import Compact, compact, decomposed
-from verified_tir.graph.copies import NoCopy
+from verified_tir.graph.errors import NoCopy
 from verified_tir.graph.execute import evaluate
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.program import program_of_graph, same_program

@@ -12,7 +12,8 @@ from verified_tir.graph import Graph, GraphBuilder, GraphError, Node, Value
 from verified_tir.graph.annotate import Annotations, layout_named
 from verified_tir.graph.choose import choose, cost_of
 from verified_tir.graph.execute import evaluate
-from verified_tir.graph.options import PLAIN, Option
+from verified_tir.graph.layouts import PLAIN
+from verified_tir.graph.options import Option
 from verified_tir.graph.plan import plan
 
 

@@ -12,10 +12,9 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
-from verified_tir.certificate.integrity import Claim, Finding
+from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.questions import Checked, CheckedCertificate, Progress, check_questions
 from verified_tir.certificate.recompute import recompute
-from verified_tir.certificate.store import BadStore
 from verified_tir.logic.recheck import BUDGET, SolverName
 
 
@@ -53,6 +52,3 @@ def _with(c: CheckedCertificate, findings: Sequence[Finding]) -> CheckedCertific
     """A certificate with more findings; of a place where something is wrong already nothing more is said."""
     known = {f.place for f in c.findings}
     return replace(c, findings=(*c.findings, *(f for f in findings if f.place not in known)))
-
-
-__all__ = ["BadStore", "Checked", "CheckedCertificate", "Claim", "Finding", "check"]

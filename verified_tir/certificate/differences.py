@@ -48,6 +48,3 @@ def _obligations(place: str, then: list[dict[str, Any]], now: list[dict[str, Any
         different = [key for key in OBLIGATION if a[key] != b[key]]
         if different:
             yield f"{place}: obligations[{m}] {a['name']}", f"the kernel's {', '.join(different)} is another"
-
-
-__all__ = ["differences"]

@@ -82,14 +82,3 @@ def _rules(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def computes(node: Node, operands: list[str], results: list[str]) -> str:
     """The sentence that says what an external function is to do."""
     return f"it is called to compute {node}: {', '.join(operands)} -> {', '.join(results)}"
-
-
-__all__ = [
-    "Believed",
-    "asserts_something",
-    "called_as",
-    "computes",
-    "external_function",
-    "implemented",
-    "is_function",
-]

@@ -91,6 +91,3 @@ def _integer(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
         raise GraphError(f"{text[:80]!r} is not an extent")
     return int(text)
-
-
-__all__ = ["Said", "read_certificate"]

@@ -109,6 +109,3 @@ def elements(folder: Path | None, v: Value, digest: str) -> Array | None:
     if array_hash(array) != digest:
         raise GraphError(f"{constant_path(digest)} was changed: its name is not the hash of the elements of {v.name}")
     return array
-
-
-__all__ = ["another_model", "array_hash", "elements", "read_graph", "written_otherwise"]

@@ -186,6 +186,3 @@ def _plain(e: Expr) -> Expr:
         case Call(op="reinterpret", args=(inner,)):
             return inner
     return e
-
-
-__all__ = ["PLAIN", "ends_with", "read_layout", "serves", "shown", "without_value", "write_layout"]

@@ -28,15 +28,8 @@ from verified_tir.certificate.plan_believed import (
 )
 from verified_tir.certificate.plan_certificates import Said, read_certificate
 from verified_tir.certificate.plan_graphs import another_model, array_hash, elements, read_graph, written_otherwise
-from verified_tir.certificate.plan_layouts import (
-    PLAIN,
-    ends_with,
-    read_layout,
-    serves,
-    shown,
-    write_layout,
-)
-from verified_tir.certificate.plans import CheckedPlan
+from verified_tir.certificate.plan_layouts import ends_with, read_layout, serves, shown, write_layout
+from verified_tir.certificate.plans import PLAIN, CheckedPlan
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
@@ -384,6 +377,3 @@ class _Following:
             if not is_function(function):
                 yield f"{function!r} is not a name of a function"
             self._believe(function, f"it does what an intrinsic describes, in {name}")
-
-
-__all__ = ["follow", "followed"]

@@ -164,6 +164,3 @@ def _problems(plan: Mapping[str, Any], certificates: Mapping[str, str]) -> Itera
         if name is not None and certificates.get(name) != step["root"]:
             what = "has another root hash" if name in certificates else "is not there"
             yield f"steps[{k}] {', '.join(step['results'])}", f"the certificate {name} {what}"
-
-
-__all__ = ["PLAIN", "REPLACEMENTS", "SCHEMA", "CheckedPlan", "load_plan", "sealed_plan"]

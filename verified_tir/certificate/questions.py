@@ -17,7 +17,7 @@ from typing import Any, Final, final
 from verified_tir.certificate.discharge import Work, answers, submitted
 from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, of_the_folder, question
 from verified_tir.certificate.plans import CheckedPlan, load_plan
-from verified_tir.certificate.store import BadStore, constants_of, read_manifest
+from verified_tir.certificate.store import constants_of, read_manifest
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName
 
 CHUNK: Final = 6
@@ -178,6 +178,3 @@ def _result(future: Future[list[tuple[str, Answer]]], chunk: Work) -> list[tuple
     except Exception as problem:
         reason = f"the worker failed: {type(problem).__name__}: {problem}"
         return [(digest, Answer("unknown", 0.0, reason=reason)) for digest, _ in chunk]
-
-
-__all__ = ["BadStore", "Checked", "CheckedCertificate", "Claim", "Finding", "Progress", "check_questions"]

@@ -140,6 +140,3 @@ def _of_another_version(c: Mapping[str, Any]) -> str:
     """What may be the reason: which lemmas are needed depends on what Z3 decides."""
     here = version("z3")
     return "" if c["tool"]["z3"] == here else f"; it was written with Z3 {c['tool']['z3']}, and this is {here}"
-
-
-__all__ = ["Recomputed", "recompute", "recomputed"]

@@ -235,6 +235,3 @@ def _names(values: Sequence[Value]) -> list[str]:
 
 def _types(values: Sequence[Value]) -> list[tuple[str, object]]:
     return [(v.name, v.type) for v in values]
-
-
-__all__ = ["CHAIN", "follow_all", "follow_replacements"]

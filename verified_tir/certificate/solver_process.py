@@ -155,6 +155,3 @@ def _bound_memory() -> None:
         return
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-
-
-__all__ = ["SECONDS", "ask_apart", "seconds_for", "serve"]

@@ -306,9 +306,3 @@ def constant_bytes(folder: Path, digest: str, size: int) -> bytes | None:
 def _assert_file(path: Path) -> None:
     if path.exists() and not path.is_file():
         raise OSError(f"{path.name} is not a regular file")
-
-
-__all__ = [
-    "CONSTANTS", "MANIFEST", "OBLIGATIONS", "SCHEMA", "BadStore", "constant_bytes", "constant_path", "constants_of",
-    "file_text", "obligation_path", "other_schema", "queries_of", "read_manifest", "save",
-]  # fmt: skip

@@ -156,6 +156,3 @@ class _Writer:
             "root": None if name is None else self.written.certificates[name]["root"],
             "function": function,
         }
-
-
-__all__ = ["write_plan"]

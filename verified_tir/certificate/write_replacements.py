@@ -11,8 +11,7 @@ from typing import Any
 from verified_tir import __version__
 from verified_tir.certificate.canonical import text_hash
 from verified_tir.certificate.plan_graphs import array_hash
-from verified_tir.certificate.plan_layouts import PLAIN
-from verified_tir.certificate.plans import SCHEMA, sealed_plan
+from verified_tir.certificate.plans import PLAIN, SCHEMA, sealed_plan
 from verified_tir.certificate.write import Origin, Written
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.fuse import Fusion
@@ -105,6 +104,3 @@ def _constants(graph: Graph) -> dict[str, Any]:
         }
         for v, array in graph.constants.items()
     }  # fmt: skip
-
-
-__all__ = ["write_fusions", "write_hoisting"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from verified_tir import __version__
-from verified_tir.certificate.integrity import Finding
-from verified_tir.certificate.questions import Checked, CheckedCertificate, Claim
+from verified_tir.certificate.integrity import Claim, Finding
+from verified_tir.certificate.questions import Checked, CheckedCertificate
 from verified_tir.durations import duration
 from verified_tir.logic.recheck import version
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from verified_tir.graph.errors import GraphError
 
 if TYPE_CHECKING:
-    from verified_tir.graph.annotate import Frozen, Pad
+    from verified_tir.graph.annotate import Pad
     from verified_tir.graph.ir import Graph, Node
+    from verified_tir.graph.options import Frozen
 
 Progress = Callable[[int, int, str], None]
 PADDED: Final = ("large", "always", "never")

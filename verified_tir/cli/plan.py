@@ -16,9 +16,8 @@ from verified_tir.cli.models import bar, frozen_by, load_model
 from verified_tir.graph.errors import GraphError
 
 if TYPE_CHECKING:
-    from verified_tir.graph.annotate import Frozen
     from verified_tir.graph.ir import Graph, Node
-    from verified_tir.graph.options import Flow
+    from verified_tir.graph.options import Flow, Frozen
     from verified_tir.graph.plan import Plan
     from verified_tir.graph.report import PlanReport
     from verified_tir.graph.rewrite_passes import Passed

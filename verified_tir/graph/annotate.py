@@ -173,6 +173,3 @@ class Annotations:
         for b in bias:
             vectors.append(self._of(f"C{tile}c", "C", b)[:1] if tile else [None])
         return kernel, vectors
-
-
-__all__ = ["Annotations", "Frozen", "Layouts", "Pad", "layout_named", "padded_layout"]

@@ -123,6 +123,3 @@ class GraphBuilder:
             if other is not None:
                 names[other], holders[old] = old, other
         return {v: v if v.name == name else replace(v, name=name) for v, name in names.items()}
-
-
-__all__ = ["GraphBuilder"]

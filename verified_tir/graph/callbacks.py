@@ -65,14 +65,3 @@ def layout_rule(name: str, rule: LayoutRule, schedule: Callable[[Schedule], obje
 def registered(node: Node) -> Registered | None:
     """The rule for a node: that of its operator, or of the name of its PrimFunc."""
     return _RULES.get(node.func.name if node.func is not None else node.op)
-
-
-__all__ = [
-    "LayoutRule",
-    "Proposal",
-    "Registered",
-    "layout_rule",
-    "register_layouts",
-    "registered",
-    "unregister_layouts",
-]

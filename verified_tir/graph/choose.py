@@ -23,8 +23,8 @@ import numpy as np
 from verified_tir.graph.eliminate import only_cheapest
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, TensorType, Value
-from verified_tir.graph.layouts import serves
-from verified_tir.graph.options import PLAIN, Option
+from verified_tir.graph.layouts import PLAIN, serves
+from verified_tir.graph.options import Option
 from verified_tir.graph.sizes import estimate
 
 EXACT = 2.0**40

@@ -19,7 +19,8 @@ from typing import Any, final
 
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.builder import GraphBuilder
-from verified_tir.graph.copies import Copied, NoCopy, copied, extents_of
+from verified_tir.graph.copies import Copied, copied, extents_of
+from verified_tir.graph.errors import NoCopy
 from verified_tir.graph.ir import Graph, TensorType, Value
 from verified_tir.graph.program import buffer_like, filled_with_undef, node_body, program_of_graph, type_of_buffer
 from verified_tir.graph.replace_statements import Proof, inline_own, replace_statements

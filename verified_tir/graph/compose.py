@@ -81,6 +81,3 @@ def _named_apart(body: Stmt, taken: set[str]) -> Stmt:
 
     found: Stmt = rewrite(body, renamed)
     return found
-
-
-__all__ = ["composed"]

@@ -64,6 +64,3 @@ def elements(nodes: Sequence[Node], constants: Mapping[Value, Array]) -> dict[Va
 
 def _is_small(node: Node) -> bool:
     return sum(v.type.size for v in (*node.inputs, *node.outputs)) <= FEW
-
-
-__all__ = ["FEW", "constants_folded", "elements"]

@@ -292,8 +292,3 @@ def _restate(s: Schedule, target: PrimFunc) -> None:
         )
 
     s.restate(mine[-1].name, value)
-
-
-__all__ = [
-    "Conversion", "arrive", "conversions", "definition", "definition_nodes", "plain_value", "prove_conversion",
-]  # fmt: skip

@@ -321,6 +321,3 @@ def _named(inputs: Sequence[Expr], outputs: Sequence[Expr], shape: Sequence[Expr
 
 def _exprs(loops: Ranges) -> dict[Var, tuple[Expr, Expr]]:
     return {v: (const(low, v.dtype), const(extent, v.dtype)) for v, (low, extent) in loops.items()}
-
-
-__all__ = ["Copied", "NoCopy", "Piece", "copied", "extents_of", "pieces_of"]

@@ -226,6 +226,3 @@ def layout_name(text: str) -> str:
         letter = letters[int(one[1])]
         name += f"{one[3]}{letter.lower()}" if one[2] == "%" else letter
     return name + found[3]
-
-
-__all__ = ["diagram", "layout_name"]

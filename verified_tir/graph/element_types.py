@@ -210,9 +210,3 @@ def encoded_power(x: Expr) -> Expr:
     more = T.Select(power > 0, part > const(0, "uint32"), part > const(1 << 22, "uint32"))
     code = T.min(power + T.Select(more, const(1), const(0)), const(254))
     return T.cast(T.Select(nan, const(255), code), "uint8")
-
-
-__all__ = [
-    "FLOATS", "INTEGERS", "SMALL", "array_dtype", "converted", "decoded", "encoded", "encoded_integer",
-    "encoded_power", "held", "held_as", "near_int32",
-]  # fmt: skip

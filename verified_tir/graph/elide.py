@@ -86,6 +86,3 @@ def prove_needless(node: Node, given: Layout, made: Layout) -> Relaid:
             s.compute_inline(block)
     t = TensorType(shape_in(made, y.dims), y.dtype)
     return arrive(s, legalize("permute_dims", [t], {"axes": tuple(range(len(t.dims)))}))
-
-
-__all__ = ["REWRITES", "needless_layouts", "prove_needless"]

@@ -190,6 +190,3 @@ def _spread(table: Table, own: tuple[Node, ...], nodes: tuple[Node, ...]) -> Tab
     order = sorted(range(len(own)), key=lambda k: nodes.index(own[k]))
     lengths = iter([table.shape[k] for k in order])
     return table.transpose(order).reshape([next(lengths) if n in own else 1 for n in nodes])
-
-
-__all__ = ["LARGEST", "only_cheapest"]

@@ -38,6 +38,3 @@ class External:
             if func is not None and options.option(node, layouts) == option:
                 return func
         return None
-
-
-__all__ = ["External"]

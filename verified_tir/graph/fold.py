@@ -299,6 +299,3 @@ def _rewritten(node: Node, array: Array) -> Array:
     if found.shape != node.output.shape:
         raise GraphError(f"{node}: the constant becomes {found.shape}, not {node.output.shape}")
     return np.ascontiguousarray(found)
-
-
-__all__ = ["Fold", "Folded", "fold_rewrites"]

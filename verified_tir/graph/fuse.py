@@ -152,6 +152,3 @@ def fuse_plan(made: Plan) -> None:
         if whole is not None:
             made.implements[f.into] = whole
     made.problems += found.notes
-
-
-__all__ = ["Fused", "Fusion", "fuse_plan", "fuse_rewrites"]

@@ -21,8 +21,8 @@ from typing import Literal, final
 
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.compact import steps_of
-from verified_tir.graph.copies import Copied, NoCopy, copied
-from verified_tir.graph.errors import GraphError
+from verified_tir.graph.copies import Copied, copied
+from verified_tir.graph.errors import GraphError, NoCopy
 from verified_tir.graph.hoisted_graph import Lifted, graph_of_parts
 from verified_tir.graph.hoisting_steps import Group, compacted, gathered, moved_up, to_its_end
 from verified_tir.graph.ir import Graph
@@ -287,6 +287,3 @@ def _is_copy(found: Copied) -> bool:
     """Whether nothing moves: that may be a stage of the program, and no rewrite."""
     shape = found.source.shape if found.direction == "forward" else found.target.shape
     return found.source.shape == found.target.shape and found.index_map.is_identity(shape)
-
-
-__all__ = ["ANNOTATIONS", "FROZEN", "Hoisted", "Lifted", "hoist"]

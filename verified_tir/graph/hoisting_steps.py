@@ -133,6 +133,3 @@ def _top_place(session: Session, number: int) -> Path:
     while not isinstance(session.stmt(path), (Seq, Block)):
         path = (*path, 0)
     return (*path, number) if isinstance(session.stmt(path), Seq) else path
-
-
-__all__ = ["Group", "compacted", "gathered", "moved_up", "to_its_end"]

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
-from verified_tir.graph.layouts import is_identity
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.index.simplify import simplify
 from verified_tir.index.text import index_text
@@ -212,6 +211,3 @@ def _leftover(inputs: tuple[Var, ...], outputs: list[Expr], used: list[set[int]]
         place = next((k + 1 for k, u in enumerate(used) if d - 1 in u), 0)
         outputs.insert(place, v)
         used.insert(place, {d})
-
-
-__all__ = ["Inferred", "Relation", "carried", "infer", "is_identity", "relations"]

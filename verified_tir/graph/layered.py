@@ -146,6 +146,3 @@ def _apart(wanted: Sequence[float], sizes: Sequence[float]) -> list[float]:
         pools.append((mean, count))
     starts = [mean for mean, count in pools for _ in range(count)]
     return [start + offset for start, offset in zip(starts, offsets, strict=True)]
-
-
-__all__ = ["Layering", "layered"]

@@ -231,9 +231,3 @@ def pack(layout: Layout, array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[
     room = np.full(wanted, number(value or 0, dtype), array.dtype)
     room[tuple(slice(0, n) for n in found.shape)] = found
     return room
-
-
-__all__ = [
-    "PLAIN", "Layout", "Padded", "constant", "index_map_of", "is_identity", "layout_text", "normal", "number", "pack",
-    "padding_size", "pads", "serves", "shape_in", "value_of", "whole_tiles", "with_value",
-]  # fmt: skip

@@ -176,8 +176,3 @@ def _aligned(nbytes: int) -> Array:
     whole = np.empty(max(1, nbytes) + LINE, np.uint8)
     first = -whole.ctypes.data % LINE
     return whole[first : first + max(1, nbytes)]
-
-
-__all__ = [
-    "Placement", "Sizes", "Workspaces", "aligned", "empty", "enough", "machine_memory", "needed", "place",
-]  # fmt: skip

@@ -121,6 +121,3 @@ def extent(loop: For) -> int:
     """The extent of a loop of a nest."""
     assert isinstance(loop.extent, IntImm)
     return loop.extent.value
-
-
-__all__ = ["Nest", "contiguous", "divisors", "extent", "nests", "uniform"]

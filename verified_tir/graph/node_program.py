@@ -22,6 +22,3 @@ def program_key(node: Node) -> object:
     if node.func is not None:
         return node.func
     return node.op, repr(sorted(node.attrs.items())), tuple(v.type for v in node.inputs)
-
-
-__all__ = ["program_key", "program_of"]

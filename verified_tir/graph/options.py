@@ -368,8 +368,3 @@ def _is_moved(e: Expr, written: set[Buffer]) -> bool:
 def plain_option(node: Node) -> Option:
     """Everything as its indices say."""
     return Option((PLAIN,) * len(node.inputs), (PLAIN,) * len(node.outputs))
-
-
-__all__ = [
-    "MOST", "PLAIN", "Flow", "Frozen", "Layout", "Layouts", "Option", "Options", "layout_text", "plain_option",
-]  # fmt: skip

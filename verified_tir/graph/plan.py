@@ -217,6 +217,3 @@ def _moved(options: Options, node: Node, option: Option, padded_sums: bool) -> R
         if value is not None:
             prove_padding(s, b.name, value)  # again, behind what the schedule has changed
     return Relaid(s.func, s.theorem, found.left_out, s, found.filled)
-
-
-__all__ = ["Plan", "plan"]

@@ -207,6 +207,3 @@ def check_packed(v: Value, layout: Layout, array: Array, packed: Array) -> None:
         rest = packed[elements == 0]
         if rest.tobytes() != np.full(rest.shape, number(value, v.dtype), packed.dtype).tobytes():
             raise GraphError(f"the padding of the constant {v.name} does not hold {value}")
-
-
-__all__ = ["Planned", "check_packed", "write_planned"]

@@ -15,6 +15,3 @@ def why_not(refused: ScheduleError | GraphError) -> str:
         found += f"; counterexample: {', '.join(f'{k} = {v}' for k, v in refused.counterexample.items())}"
         found += " (confirmed)" if refused.confirmed else " (unconfirmed)"
     return found
-
-
-__all__ = ["why_not"]

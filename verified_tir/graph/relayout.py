@@ -262,6 +262,3 @@ def _sums(func: PrimFunc, block: str) -> bool:
     """Whether a block reads what it stores to."""
     found, stored = _block(func, block), _stored(func, block)
     return found is not None and any(isinstance(x, Load) and x.buffer is stored for x in walk(found.body))
-
-
-__all__ = ["Relaid", "extents", "promised", "prove_padding", "relayout", "same_bits"]

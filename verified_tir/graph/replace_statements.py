@@ -149,6 +149,3 @@ def _after(session: Session, path: Path, wanted: Stmt) -> None:
     first = (*second[:-1], second[-1] - 1)
     session.apply(Insert(path, wanted, "after"))
     session.apply(Erase(first, overwritten_by=1))
-
-
-__all__ = ["Proof", "replace_statements"]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from verified_tir.graph.annotate import Frozen
 from verified_tir.graph.choose import estimated
 from verified_tir.graph.ir import Graph, Node, Value
-from verified_tir.graph.options import PLAIN, layout_text
+from verified_tir.graph.layouts import PLAIN, layout_text
+from verified_tir.graph.options import Frozen
 from verified_tir.graph.plan import Plan
 from verified_tir.graph.rewrite_passes import Passed
 from verified_tir.graph.sizes import dim_text
@@ -172,6 +172,3 @@ def _problems(texts: list[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         node, _, why = text.partition(": ")
         found.setdefault(why or node, {}).update({node: None} if why else {})
     return tuple((why, tuple(nodes)) for why, nodes in found.items())
-
-
-__all__ = ["PlanReport", "report_of", "rewrite_nodes"]

@@ -12,8 +12,7 @@ from typing import TypeAlias, final
 
 from verified_tir.graph.builder import GraphBuilder
 from verified_tir.graph.compact import compact, decomposed, graph_of, steps_become
-from verified_tir.graph.copies import NoCopy
-from verified_tir.graph.errors import GraphError
+from verified_tir.graph.errors import GraphError, NoCopy
 from verified_tir.graph.hoist import FROZEN, hoist
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.names import Names
@@ -247,9 +246,3 @@ def _replaced(graph: Graph, by: Mapping[Node, Graph]) -> tuple[Graph, dict[Node,
                               m.func, n.source))  # fmt: skip
         instead[n] = tuple(nodes[first:])
     return Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), graph.outputs), instead
-
-
-__all__ = [
-    "REWRITES", "Passed", "Replaced", "compact_rewrites", "decompose_rewrites", "frozen_by_hoisting",
-    "hoist_layout_rewrites", "legalize_rewrites", "replaced", "without_copies",
-]  # fmt: skip

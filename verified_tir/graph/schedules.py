@@ -287,6 +287,3 @@ def _size(n: int, room: int) -> int:
 def _divisor(n: int, most: int) -> int:
     """The greatest divisor up to ``most``."""
     return max(k for k in range(1, max(1, min(n, most)) + 1) if n % k == 0)
-
-
-__all__ = ["VECTORS", "Machine", "Scheduled", "scheduled"]

@@ -57,6 +57,3 @@ def _moves(index: Expr, var: Var) -> bool:
         case Binary(op="add", a=a, b=b):
             return (a is var and var not in free_vars(b)) or (b is var and var not in free_vars(a))
     return False
-
-
-__all__ = ["follow", "packed", "tiled"]

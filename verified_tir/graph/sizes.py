@@ -324,10 +324,3 @@ def dim_of(given: object) -> Dim:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return int(given)
     raise GraphError(f"a shape holds numbers and sizes, not {given!r}")
-
-
-__all__ = [
-    "MOST", "Dim", "always_apart", "dim_of", "dim_text", "divided", "estimate", "greater", "hidden", "never_negative",
-    "normal", "numbers", "product", "remedy", "replaced", "same", "shape_text", "smaller", "solved", "symbol",
-    "symbols_of", "value", "widened",
-]  # fmt: skip

@@ -178,6 +178,3 @@ def _check_variables(func: PrimFunc, computed: Sequence[ComputeOp]) -> None:
         for v in (v for e in exprs for v in free_vars(e) if v not in axes):
             if v not in known and v.dtype is not HANDLE:
                 raise TEError(f"{op.name} uses {v.name}, which is not an axis of it and not known from the arguments")
-
-
-__all__ = ["Argument", "block_names", "create_prim_func", "operations"]

@@ -172,8 +172,3 @@ max = CommReducer(lambda x, y: Binary("max", x, y), min_value, "max")
 """Greatest values, from the least finite value of the type, as in TVM."""
 min = CommReducer(lambda x, y: Binary("min", x, y), max_value, "min")
 """Least values, from the greatest finite value of the type, as in TVM."""
-
-__all__ = [
-    "CommReducer", "Reduce", "comm_reducer", "domain", "greatest_value", "least_value", "max", "max_value",
-    "min", "min_value", "prod", "reduce_axis", "sum",
-]  # fmt: skip

@@ -168,6 +168,3 @@ def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> T
         else:
             raise TEError(f"create_schedule takes operations (B.op) that compute something, not {o!r}")
     return TESchedule(outputs)
-
-
-__all__ = ["TESchedule", "create_schedule"]

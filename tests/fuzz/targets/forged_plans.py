@@ -21,8 +21,8 @@ from verified_tir.certificate.canonical import write
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.plan_believed import Believed
 from verified_tir.certificate.plan_graphs import read_graph
-from verified_tir.certificate.plan_layouts import PLAIN, read_layout
-from verified_tir.certificate.plans import PARTS, load_plan, sealed_plan
+from verified_tir.certificate.plan_layouts import read_layout
+from verified_tir.certificate.plans import PARTS, PLAIN, load_plan, sealed_plan
 from verified_tir.certificate.replacements import follow_all
 from verified_tir.certificate.store import constant_path
 from verified_tir.graph import Graph

@@ -298,6 +298,3 @@ def _axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
         raise GraphError(f"there is no axis {axis} among {rank}")
     return axis % rank
-
-
-__all__ = ["CONTROL", "expanded", "free_names", "rename", "used_names"]

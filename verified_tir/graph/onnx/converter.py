@@ -182,6 +182,3 @@ class Converter:
         """The results of a node of the graph, which may have several."""
         made = self.builder.op(name, *inputs, name=self.node.output[0], source=self.name, **attrs)
         return made if isinstance(made, tuple) else (made,)
-
-
-__all__ = ["Attributes", "Converter", "at", "name_of", "shown"]

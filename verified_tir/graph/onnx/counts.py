@@ -248,6 +248,3 @@ def listed(array: Array | Counts, what: str) -> list[Dim]:
     if array.dtype.kind not in "iu":
         raise GraphError(f"its {what} is {array.dtype}, and no integers")
     return [int(n) for n in array.flat]
-
-
-__all__ = ["Counts", "counted", "counts", "listed"]

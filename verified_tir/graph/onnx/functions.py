@@ -155,6 +155,3 @@ def _fill(node: Any, attributes: Mapping[str, Any]) -> None:
         for graph in ([kept.g] if kept.HasField("g") else []) + list(kept.graphs):
             for inner in graph.node:
                 _fill(inner, attributes)
-
-
-__all__ = ["called", "definition", "key_of", "local_functions"]

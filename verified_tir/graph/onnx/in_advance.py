@@ -65,6 +65,3 @@ def _tensor(name: str, array: Any, dtype: str, shape: Shape) -> Array:
 def fits(shape: Sequence[Dim], wanted: Sequence[int | None]) -> bool:
     """Whether a shape is one that was inferred, in which some extents may be open."""
     return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
-
-
-__all__ = ["computed", "fits"]

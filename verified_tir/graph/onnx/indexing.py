@@ -161,6 +161,3 @@ def _space_to_depth(c: Converter) -> Value:
     x = c.op("reshape", x, shape=(n, depth, h // b, b, w // b, b))
     x = c.op("permute_dims", x, axes=(0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return c.op("reshape", x, shape=(n, b * b * depth, h // b, w // b))
-
-
-__all__: list[str] = []

@@ -86,6 +86,3 @@ def _given(
                 has = f"the input {name} has size {dims[k].dim_value} in dimension {k} by the model"
                 raise GraphError(f"{has}, and is given {n}")
     return found
-
-
-__all__ = ["Sizes", "input_shapes"]

@@ -21,6 +21,7 @@ from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Value
 from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_names
+from verified_tir.graph.onnx.convert import CONVERSIONS
 from verified_tir.graph.onnx.converter import Converter, at, name_of, shown
 from verified_tir.graph.onnx.counts import Counts, counted, counts, listed
 from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions, opset_in
@@ -286,8 +287,6 @@ class Reader:
         Small results are known at once, as shapes, axes and counts may depend on them; others when the graph is made.
         What is not known here is computed by the evaluator of the package ``onnx``.
         """
-        from verified_tir.graph.onnx.convert import CONVERSIONS
-
         node, mark = c.node, self.builder.mark()
         if not self.defined(node, types, wanted):
             here = node.op_type in CONVERSIONS or REFUSED.get(node.op_type) == _RANDOM
@@ -346,8 +345,6 @@ class Reader:
 
         Results have the shapes of the schema: some definitions make a vector of one element of a number.
         """
-        from verified_tir.graph.onnx.convert import CONVERSIONS
-
         if node.op_type in CONVERSIONS:
             return False
         found = definition(node, self.opset, types, self.fresh(node.op_type.lower()))
@@ -366,8 +363,6 @@ class Reader:
         return True
 
     def convert(self, c: Converter, types: Mapping[str, tuple[str, Shape]]) -> None:
-        from verified_tir.graph.onnx.convert import CONVERSIONS
-
         node = c.node
         if node.domain not in ("", "ai.onnx") or node.op_type not in CONVERSIONS:
             why = REFUSED.get(node.op_type, "") if node.domain in ("", "ai.onnx") else ""

@@ -136,6 +136,3 @@ def product(c: Converter, a: Value, b: Value) -> Value:
     made = c.op("matmul", left, right)
     gone = (*([-2] if left is not a else []), *([-1] if right is not b else []))
     return c.op("squeeze", made, axis=gone) if gone else made
-
-
-__all__ = ["cast", "product", "together"]

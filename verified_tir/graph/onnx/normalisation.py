@@ -57,6 +57,3 @@ def _softmax(c: Converter) -> Value:
     if c.opset >= 13 or axis == x.rank - 1:
         return c.op(name, x, axis=axis)
     return c.op("reshape", c.op(name, together(c, x, axis), axis=1), shape=x.dims)
-
-
-__all__: list[str] = []

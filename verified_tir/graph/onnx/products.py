@@ -38,6 +38,3 @@ def _gemm(c: Converter) -> Value:
             bias = c.op("multiply", bias, c.builder.constant(np.asarray(beta, bias.dtype), "beta"))
         y = c.op("add", y, bias)
     return cast(c, y, c.value(0).dtype)
-
-
-__all__: list[str] = []

@@ -153,6 +153,3 @@ def _conv_integer(c: Converter) -> Value:
     w = c.value(1)
     x = _without_zero(c, c.value(0), 2, None)
     return convolution(c, x, _without_zero(c, w, 3, (w.shape[0], *(1 for _ in w.shape[1:]))))
-
-
-__all__: list[str] = []

@@ -188,6 +188,3 @@ class Recurrence:
 @conversion(*GATES)
 def _recurrent(c: Converter) -> list[Value]:
     return Recurrence(c).run()
-
-
-__all__: list[str] = []

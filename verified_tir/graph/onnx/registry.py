@@ -33,6 +33,3 @@ def same_operators(names: Mapping[str, str]) -> None:
 def _same(name: str, c: Converter) -> Value:
     attributes = {a: c.attributes[a] for a in OPERATORS[name].attributes if a in c.schema.attributes}
     return c.op(name, *c.values(), **attributes)
-
-
-__all__ = ["CONVERSIONS", "Conversion", "conversion", "same_operators"]

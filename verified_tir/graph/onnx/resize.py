@@ -213,6 +213,3 @@ def _extrapolated(c: Converter, x: Value, a: Axis, outside: npt.NDArray[np.bool_
     shape = [a.after if k == a.axis else 1 for k in range(x.rank)]
     mask = c.builder.constant(outside.reshape(shape), "outside")
     return c.op("where", mask, c.builder.constant(np.asarray(value, x.dtype), "beyond"), x)
-
-
-__all__: list[str] = []

@@ -174,6 +174,3 @@ def _element_types(node: Any, schema: Any, types: Mapping[str, Any]) -> Iterator
             yield f"its operand {formal.name} is {element}, which {node.op_type} does not take"
         elif letter in allowed and formal.is_homogeneous and bound.setdefault(letter, element) != element:
             yield f"its operand {formal.name} is {element}, and the one before {bound[letter]}"
-
-
-__all__ = ["OLDEST", "inferred", "opset_of", "signature", "type_of"]

@@ -129,6 +129,3 @@ def _pad(c: Converter) -> Value:
     fill = float(c.attributes.get("value", 0.0)) if value is None else value
     width = tuple(pads[k + side * rank] for k in range(rank) for side in (0, 1))
     return c.op("nn.pad", x, pad_width=width, pad_value=fill, pad_mode=c.attributes.get("mode", "constant"))
-
-
-__all__: list[str] = []

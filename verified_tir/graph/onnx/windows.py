@@ -157,6 +157,3 @@ def _pool(c: Converter) -> Value | list[Value]:
     if rank <= 2:
         del each["dilation"]
     return _windows(c, "nn.avg_pool", (x,), each, pads, **counted)
-
-
-__all__ = ["convolution"]

@@ -134,5 +134,3 @@ def _atanh(x: Expr) -> Expr:
 
 for _name, _function in {"asin": _asin, "acos": _acos, "asinh": _asinh, "acosh": _acosh, "atanh": _atanh}.items():
     _widened(_name, _function)
-
-__all__ = ["float_mod", "isinf", "mod", "shift"]

@@ -44,6 +44,3 @@ def arange(*tensors: Tensor, count: Dim, start: Dim = 0, step: int = 1, dtype: s
         return found + (T.cast(widened(first), dtype) if isinstance(first, Expr) else const(first, dtype))
 
     return te.compute([normal(count)], element, name="arange")
-
-
-__all__ = ["arange", "sizes"]

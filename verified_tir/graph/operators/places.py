@@ -116,6 +116,3 @@ def trilu(x: Tensor, *, k: int = 0, upper: bool = True) -> Tensor:
         return T.if_then_else(kept, x[i], const(0, x.dtype))
 
     return te.compute(size, element, name="trilu")
-
-
-__all__ = ["argmax", "argmin", "cumsum", "gather_elements", "tile", "trilu"]

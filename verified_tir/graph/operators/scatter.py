@@ -246,6 +246,3 @@ def einsum(*x: Tensor, equation: str) -> Tensor:
         return te.sum(product, axis=list(axes.values())) if axes else product
 
     return te.compute([size[name] for name in wanted], element, name="einsum")
-
-
-__all__ = ["einsum", "gather_nd", "one_hot", "reverse_sequence", "scatter_elements", "scatter_nd", "topk"]

@@ -102,6 +102,3 @@ def over_two(what: str, strides: Any, padding: Any, dilation: Any = (1, 1)) -> d
         "strides": many("strides", strides, 2, 1), "padding": (around[:2], around[2:]),
         "dilation": many("dilation", dilation, 2, 1),
     }  # fmt: skip
-
-
-__all__ = ["Windows", "check_attributes", "over_two", "windows_over"]
