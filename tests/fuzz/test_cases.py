@@ -81,6 +81,19 @@ def test_the_case_is_written_down_before_it_is_checked(tmp_path: Path) -> None:
     assert failures == [] and len(seen) == 5 and after is not None and after.phase == "idle"
 
 
+def test_half_of_what_was_written_is_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "case"
+    Journal(path).checking("toy", b"choices" * 9, 3, 4)
+    whole = path.read_bytes()
+    running = read(path)
+    assert running is not None and (running.choices, running.turn, running.index) == (b"choices" * 9, 3, 4)
+    path.write_bytes(whole + b"what a longer one left")
+    assert read(path) == running
+    for torn in (whole[: len(whole) // 2], whole.replace(b"choices" * 4, b"another" * 4)):
+        path.write_bytes(torn)
+        assert read(path) is None
+
+
 def test_shrinking_leads_to_a_small_case(tmp_path: Path) -> None:
     _, failures, _ = drawn(FAILS, Round("toy", 1, 0, ROUND), tmp_path)
     failure, choices, _ = failures[0]

@@ -115,10 +115,11 @@ def test_what_was_checked_before_an_interruption_counts(capsys: pytest.CaptureFi
     """All cases were done, and the campaign was killed before it could say so: there is nothing left to do."""
     whole = Options(targets=("tests.fuzz.toys:FINE",), examples=70, seed=1, quiet=True)
     assert run(whole) == 0
-    state = Path(".vtir-fuzz/campaign.jsonl")
-    lines = [line for line in state.read_text().splitlines() if '"record": "end"' not in line]
-    assert len(lines) < len(state.read_text().splitlines())
-    state.write_text("\n".join([*lines, ""]))
+    state = Path(".vtir-fuzz/campaign.json")
+    record = json.loads(state.read_text())
+    assert record["last"]["ended"] is True
+    record["last"]["ended"] = False
+    state.write_text(json.dumps(record))
     capsys.readouterr()
     assert run(whole) == 0
     assert re.fullmatch(r"no findings in 0:00:\d\d, seed 1\n", capsys.readouterr().out)
@@ -170,7 +171,7 @@ def test_findings_that_cannot_be_written_are_a_mistake_at_once(capsys: pytest.Ca
 
 def test_a_file_that_is_no_state_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
     Path(".vtir-fuzz").mkdir()
-    Path(".vtir-fuzz/campaign.jsonl").write_text("something else\n")
+    Path(".vtir-fuzz/campaign.json").write_text("something else\n")
     assert run(Options(targets=("tests.fuzz.toys:FINE",))) == 2
     assert "--fresh starts anew" in capsys.readouterr().err
 
@@ -206,7 +207,7 @@ def test_ctrl_c_ends_it_at_once_with_all_that_is_known() -> None:
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
-    state = Path(".vtir-fuzz/campaign.jsonl")
+    state = Path(".vtir-fuzz/campaign.json")
     until = time.monotonic() + 60
     while time.monotonic() < until and not (state.exists() and '"cases"' in state.read_text()):
         time.sleep(0.1)

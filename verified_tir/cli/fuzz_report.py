@@ -11,7 +11,7 @@ from verified_tir.cli.tables import aligned
 from verified_tir.durations import clock
 from verified_tir.fuzz.campaign import Campaign
 from verified_tir.fuzz.findings import Finding
-from verified_tir.fuzz.state import Tally
+from verified_tir.fuzz.reports import Tally
 from verified_tir.fuzz.target import Target
 
 SCHEMA: Final = 1
@@ -157,7 +157,7 @@ def _shortened(text: str) -> str:
 def _sum(tallies: Iterable[Tally]) -> Tally:
     both = Tally()
     for tally in tallies:
-        both.add_record(tally.as_record())
+        both.add(tally)
     return both
 
 

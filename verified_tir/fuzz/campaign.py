@@ -17,14 +17,13 @@ from verified_tir.fuzz.database import Examples
 from verified_tir.fuzz.failure import failure_of_death, failure_of_hang
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.finish import Finish
-from verified_tir.fuzz.ledger import Ledger
 from verified_tir.fuzz.options import Listener, Options
 from verified_tir.fuzz.plan import Plan
 from verified_tir.fuzz.pool import Death, Hand, wait_for
 from verified_tir.fuzz.reporter import Reporter
-from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report
+from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report, Tally
 from verified_tir.fuzz.running import Running, crowding
-from verified_tir.fuzz.state import Run, State, Tally, begun, new_seed
+from verified_tir.fuzz.state import Run, State, new_seed
 from verified_tir.fuzz.worker import Replay, RunRound
 
 TICK: Final = 0.2
@@ -65,7 +64,6 @@ class Campaign:
     run: Run = field(init=False)
     goes_on: bool = field(init=False)
     examples: Examples = field(init=False)
-    ledger: Ledger = field(init=False)
     reporter: Reporter = field(init=False)
     plan: Plan = field(init=False)
     hands: list[Hand] = field(default_factory=list)
@@ -91,8 +89,7 @@ class Campaign:
             raise
         self.run, self.goes_on = self._the_run()
         self.plan = Plan(self.run, options.targets, options.examples, options.seconds, options.jobs)
-        self.ledger = Ledger(self.state)
-        self.reporter = Reporter(options, self.listener, self.ledger, self.examples, self.run.seed)
+        self.reporter = Reporter(options, self.listener, self.state, self.examples, self.run.seed)
         self._before = self.run.elapsed
 
     def _the_run(self) -> tuple[Run, bool]:
@@ -124,7 +121,7 @@ class Campaign:
 
     def tally(self, target: str) -> Tally:
         """What was counted of a target by this process."""
-        return self.ledger.tally(target)
+        return self.state.tally_now(target)
 
     @property
     def unchecked(self) -> list[str]:
@@ -235,8 +232,7 @@ class Campaign:
             hand.end()
         self.reporter.abandon()
         self._end = time.monotonic()
-        self._keep()
-        self.state.end(self.elapsed, ended=self.ending == "done")
+        self.state.keep(self.elapsed, ended=self.ending == "done")
         self.state.close()
 
     # -- reports ------------------------------------------------------------------------------------------------------
@@ -259,7 +255,7 @@ class Campaign:
                 self.reporter.tried(target, choices, failure)
             case Finished():
                 hand.task = None
-                self.reporter.finished(report)
+                self.reporter.finished(report.finding)
             case Replayed():
                 raise AssertionError(report)
             case _:
@@ -267,14 +263,14 @@ class Campaign:
 
     def _counted(self, report: Counted) -> None:
         target = report.work.target
-        self.ledger.add(target, report)
-        self.plan.spent[target] = self.plan.spent.get(target, 0.0) + report.seconds
-        begun(self.run.place(target), report.work, report.upto)
+        self.state.count(target, report.tally)
+        self.plan.spent[target] = self.plan.spent.get(target, 0.0) + report.tally.seconds
+        self.run.place(target).reached(report.work.turn, report.upto)
 
     def _keep(self) -> None:
         """Write down what was counted."""
         self._kept = time.monotonic()
-        self.ledger.keep(self.elapsed)
+        self.state.keep(self.elapsed)
 
     def _done(self, report: Done) -> None:
         work = report.work
@@ -285,7 +281,6 @@ class Campaign:
             self.plan.interrupted(work)
         else:
             self.plan.over(work)
-        self.ledger.touch(work.target)
         if report.trouble is not None:
             self.reporter.failed(report.trouble, b"", work.turn, 0)
             self._troubles[work.target] += 1
@@ -342,8 +337,8 @@ class Campaign:
         self.plan.interrupted(task.work)
         missed = index + 1 - place.open.get(turn, 0)
         if index >= 0 and missed > 0:
-            begun(place, task.work, index + 1)
-            self.ledger.checked(task.work.target, missed)
+            place.reached(turn, index + 1)
+            self.state.count(task.work.target, Tally(cases=missed))
 
     def _finish_died(self, task: Finish) -> None:
         finding = self.reporter.findings[task.key]

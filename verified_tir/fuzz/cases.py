@@ -99,7 +99,7 @@ def run_round(target: Target[Any], work: Round, observed: Observed, listeners: L
             return
         if failure is None:
             choices = choices_now()
-            listeners.journal.checking(work.target, work.turn, drawn - 1, choices)
+            listeners.journal.checking(work.target, choices, work.turn, drawn - 1)
             failure = check(target, work.target, case, observed)
         listeners.journal.idle()
         if failure is not None:
@@ -146,11 +146,6 @@ def check(target: Target[Any], name: str, case: Any, observed: Observed) -> Fail
             raise
         return failure_of(name, error)
     return None
-
-
-@final
-class _CannotDraw(Exception):
-    """The choices lead to no case."""
 
 
 def redraw(target: Target[Any], choices: bytes, then: Callable[[Any], None]) -> bool:

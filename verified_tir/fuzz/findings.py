@@ -216,6 +216,8 @@ def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
         file.write(text)
+        file.flush()
+        os.fsync(file.fileno())  # or a power cut may leave an empty file of the new name
     os.chmod(file.name, 0o644)
     os.replace(file.name, path)
 

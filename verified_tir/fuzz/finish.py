@@ -7,7 +7,7 @@ import math
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -15,7 +15,6 @@ from verified_tir.fuzz import findings, sandbox
 from verified_tir.fuzz.cases import check, redraw, shrink
 from verified_tir.fuzz.failure import DIED, HANG, Failure, Key
 from verified_tir.fuzz.findings import Finding
-from verified_tir.fuzz.reports import Finished
 from verified_tir.fuzz.running import Journal
 from verified_tir.fuzz.target import Observed, Target
 
@@ -54,29 +53,24 @@ class Finish:
         """Of the finding."""
         return self.finding.key
 
-    @property
-    def seed(self) -> int:
-        """Of the campaign that found it."""
-        return self.finding.seed
-
 
 Checker = Callable[[Any, bytes], Failure | None]
 
 
-def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[[Failure, bytes], None]) -> Finished:
-    """Confirm, shrink, write and try.
+def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[[Failure, bytes], None]) -> Finding:
+    """Confirm, shrink, write and try: the finding, with all that is known now.
 
     :param other: is told of failures of other kinds that come up on the way.
     """
     finding = task.finding
     if known := next((p for p in task.known if findings.fails(p, task.limit + _STARTING)), None):
-        return _finished(finding, finding.failure, finding.choices, known=str(known))
+        return replace(finding, known=str(known))
     if not finding.choices:  # it could not be drawn
-        return _with_source(target, task, finding.failure, b"", None, shrunk=False, flaky=False)
+        return _with_source(target, task, finding, None)
     checker = _checker(target, task, journal)
     failure = _confirmed(target, task, checker, other)
     if failure is None:
-        return _with_source(target, task, finding.failure, finding.choices, None, shrunk=False, flaky=True)
+        return _with_source(target, task, replace(finding, flaky=True), None)
     seen: set[Key] = {task.key}
 
     def fails(case: Any, choices: bytes) -> bool:
@@ -101,14 +95,17 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
 
     redraw(target, choices, again)
     failure = next((f for f in last if f is not None), failure)
-    return _with_source(target, task, failure, choices, case, shrunk=smaller is not None, flaky=False)
+    found = replace(
+        finding, message=failure.message, traceback=failure.traceback, choices=choices, shrunk=smaller is not None
+    )
+    return _with_source(target, task, found, case)
 
 
 def _checker(target: Target[Any], task: Finish, journal: Journal) -> Checker:
     name = task.key.target
 
     def here(case: Any, choices: bytes) -> Failure | None:
-        journal.checking(name, -1, -1, choices)
+        journal.checking(name, choices)
         try:
             return check(target, name, case, Observed())
         finally:
@@ -143,39 +140,24 @@ def _confirmed(
     return None
 
 
-def _with_source(
-    target: Target[Any],
-    task: Finish,
-    failure: Failure,
-    choices: bytes,
-    case: list[Any] | None,
-    *,
-    shrunk: bool,
-    flaky: bool,
-) -> Finished:
+def _with_source(target: Target[Any], task: Finish, finding: Finding, case: list[Any] | None) -> Finding:
     """Write the test of a case, and see whether it fails; if it does not, by its choices."""
-    finding, name = task.finding, task.key.name
+    name, choices = task.key.name, finding.choices
     if case is None:
         case = []
         if choices:
             redraw(target, choices, case.append)
-    sources = []
-    if case:
-        written = _as_test(target, case[0], name)
-        sources += [written] if written else []
+    sources = [s for s in (_as_test(target, drawn, name) for drawn in case[:1]) if s]
     if choices:
         sources.append(findings.replaying_source(task.key, choices, name, instead=bool(sources)))
     elif finding.turn >= 0:
         sources.append(findings.redrawing_source(task.key, finding.seed, finding.turn, finding.index, name))
     if task.key.kind == HANG:
         sources = [findings.limited(source, task.limit) for source in sources]
-    if flaky or not sources:
-        chosen = sources[0] if sources else ""
-        return _finished(finding, failure, choices, source=chosen, shrunk=shrunk, flaky=flaky, reproduced=None)
-    for source in sources:
-        if _test_fails(source, name, task.limit + _STARTING):
-            return _finished(finding, failure, choices, source=source, shrunk=shrunk, reproduced=True)
-    return _finished(finding, failure, choices, source=sources[0], shrunk=shrunk, reproduced=False)
+    if finding.flaky or not sources:
+        return replace(finding, source=sources[0] if sources else "")
+    failing = next((source for source in sources if _test_fails(source, name, task.limit + _STARTING)), None)
+    return replace(finding, source=failing or sources[0], reproduced=failing is not None)
 
 
 def _as_test(target: Target[Any], case: Any, name: str) -> str:
@@ -192,17 +174,3 @@ def _test_fails(source: str, name: str, seconds: float) -> bool:
         path = Path(folder) / f"{name}.py"
         path.write_text(source, encoding="utf-8")
         return findings.fails(path, seconds) is True
-
-
-def _finished(
-    finding: Finding,
-    failure: Failure,
-    choices: bytes,
-    *,
-    source: str = "",
-    shrunk: bool = False,
-    flaky: bool = False,
-    reproduced: bool | None = None,
-    known: str = "",
-) -> Finished:
-    return Finished(finding.key, failure, choices, source, shrunk, flaky, reproduced, known)

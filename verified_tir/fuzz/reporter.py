@@ -14,9 +14,9 @@ from verified_tir.fuzz.database import Examples
 from verified_tir.fuzz.failure import HANG, Failure, Key
 from verified_tir.fuzz.findings import Finding, file_text, files_about, free_path, limited, replaying_source, write
 from verified_tir.fuzz.finish import Finish
-from verified_tir.fuzz.ledger import Ledger
 from verified_tir.fuzz.options import Listener, Options
-from verified_tir.fuzz.reports import Finished
+from verified_tir.fuzz.reports import Tally
+from verified_tir.fuzz.state import State
 from verified_tir.fuzz.worker import Replay
 
 
@@ -33,7 +33,7 @@ class Reporter:
 
     options: Options
     listener: Listener
-    ledger: Ledger
+    state: State
     examples: Examples
     seed: int
     findings: dict[Key, Finding] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Reporter:
     def failed(self, failure: Failure, choices: bytes, turn: int, index: int, *, apart: bool = False) -> None:
         """A case failed: a finding, or one more case of it; ``apart`` if it killed its process."""
         key = failure.key
-        self.ledger.failed(key.target)
+        self.state.count(key.target, Tally(failed=1))
         if key in self.findings:
             self.findings[key].times += 1
             return
@@ -74,40 +74,39 @@ class Reporter:
         """Have a finding made smaller; one that was not the last time is made so now."""
         options = self.options
         about = files_about(finding.key, (options.findings, options.regressions))
-        old = self.ledger.state.findings.get(finding.key)
+        old = self.state.findings.get(finding.key)
         if old is not None and not old.shrunk and not old.flaky and Path(old.file) in about:
             about.remove(Path(old.file))
             finding.file = old.file
         self.finishing.append(Finish(finding, apart, options.shrinking, options.limit, tuple(about)))
 
-    def finished(self, report: Finished) -> None:
-        finding = self.findings[report.key]
-        if report.flaky and report.key.kind == HANG:  # it was the machine that was slow
+    def finished(self, found: Finding) -> None:
+        """A finding is as small as it gets, and has a test; or it is known."""
+        finding, target = self.findings[found.key], found.key.target
+        if found.flaky and found.key.kind == HANG:  # it was the machine that was slow
             self.slow += 1
-            self.examples.delete(report.key.target, finding.choices)
-            del self.findings[report.key]
-            self.listener.note(f"{report.key.target}: a case took more than {self.options.limit:g} s, but not again")
+            self.examples.delete(target, finding.choices)
+            del self.findings[found.key]
+            self.listener.note(f"{target}: a case took more than {self.options.limit:g} s, but not again")
             return
-        if report.choices != finding.choices:
-            self._seen.setdefault(report.key.target, set()).add(report.choices)
-            self.examples.delete(report.key.target, finding.choices)
-            self.examples.save(report.key.target, report.choices)
-        finding.message, finding.traceback = report.failure.message, report.failure.traceback
-        finding.choices, finding.source = report.choices, report.source
-        finding.shrunk, finding.flaky, finding.reproduced = report.shrunk, report.flaky, report.reproduced
-        finding.known = report.known
-        if finding.known:
-            self.ledger.state.found(finding)
+        if found.choices != finding.choices:
+            self._seen.setdefault(target, set()).add(found.choices)
+            self.examples.delete(target, finding.choices)
+            self.examples.save(target, found.choices)
+        found.times = finding.times
+        self.findings[found.key] = found
+        if found.known:
+            self.state.found(found)
         else:
-            self._write(finding)
-        self.listener.finished(finding)
+            self._write(found)
+        self.listener.finished(found)
 
     def _write(self, finding: Finding) -> None:
         options = self.options
         path = Path(finding.file) if finding.file else free_path(options.findings, finding.key.name)
         finding.file = str(path)
         write(path, file_text(finding, options.command))
-        self.ledger.state.found(finding)
+        self.state.found(finding)
 
     def as_it_is(self, finding: Finding) -> None:
         """Write a finding whose case could not be made smaller."""

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, final
 
 from verified_tir.fuzz.cases import Round
-from verified_tir.fuzz.failure import Failure, Key
+from verified_tir.fuzz.failure import Failure
+from verified_tir.fuzz.findings import Finding
+
+
+@final
+@dataclass(slots=True)
+class Tally:
+    """What was counted of one target.
+
+    :param cases: checked.
+    :param seconds: of work, in all processes together.
+    :param failed: cases that failed, however often for the same reason.
+    """
+
+    cases: int = 0
+    seconds: float = 0.0
+    failed: int = 0
+    totals: Counter[str] = field(default_factory=Counter)
+    covered: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        """Count what another one has."""
+        self.cases += other.cases
+        self.seconds += other.seconds
+        self.failed += other.failed
+        self.totals.update(other.totals)
+        self.covered.update(other.covered)
+
+    def as_record(self) -> dict[str, Any]:
+        """As JSON."""
+        covered = [[*what, times] for what, times in sorted(self.covered.items())]
+        return {**{name: getattr(self, name) for name in self.__slots__}, "covered": covered}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Tally:
+        """From what ``as_record`` gave."""
+        covered = Counter({(group, name): times for group, name, times in record["covered"]})
+        return cls(**{**record, "totals": Counter(record["totals"]), "covered": covered})
 
 
 @final
@@ -16,16 +53,11 @@ class Counted:
     """What was counted since the last report.
 
     :param upto: so many cases of the round are done.
-    :param cases: of them, since the last report.
-    :param seconds: since the last report.
     """
 
     work: Round
     upto: int
-    cases: int
-    seconds: float
-    totals: Mapping[str, int]
-    covered: Mapping[tuple[str, str], int]
+    tally: Tally
 
 
 @final
@@ -68,20 +100,9 @@ class Replayed:
 @final
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A finding is as small as it gets, and has a test.
+    """A finding is as small as it gets, and has a test; or it is known."""
 
-    :param known: a file that is about it already, and still fails.
-    :param reproduced: whether the test fails; none if it was not run.
-    """
-
-    key: Key
-    failure: Failure
-    choices: bytes
-    source: str
-    shrunk: bool
-    flaky: bool
-    reproduced: bool | None
-    known: str
+    finding: Finding
 
 
 Report = Counted | Failed | Done | Replayed | Finished

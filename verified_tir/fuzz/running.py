@@ -8,17 +8,12 @@ A write to a file outlives the process that made it.
 from __future__ import annotations
 
 import os
-import struct
+import pickle
 import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, final
-
-Phase = Literal["idle", "drawing", "checking"]
-
-_PHASES: Final[tuple[Phase, ...]] = ("idle", "drawing", "checking")
-_HEADER: Final = struct.Struct("<IBdqqHI")  # checksum, phase, start, round, index, lengths of the name and the choices
+from typing import Literal, final
 
 
 @final
@@ -32,12 +27,12 @@ class Running:
     :param choices: the case; empty while it is drawn.
     """
 
-    phase: Phase
+    phase: Literal["idle", "drawing", "checking"]
     since: float
-    target: str
-    turn: int
-    index: int
-    choices: bytes
+    target: str = ""
+    turn: int = -1
+    index: int = -1
+    choices: bytes = b""
 
 
 @final
@@ -50,36 +45,29 @@ class Journal:
 
     def idle(self) -> None:
         """No case is running."""
-        self._write(0, "", -1, -1, b"")
+        self._write(Running("idle", time.monotonic()))
 
-    def drawing(self, target: str, turn: int, index: int) -> None:
+    def drawing(self, target: str, turn: int = -1, index: int = -1) -> None:
         """A case is being drawn."""
-        self._write(1, target, turn, index, b"")
+        self._write(Running("drawing", time.monotonic(), target, turn, index))
 
-    def checking(self, target: str, turn: int, index: int, choices: bytes) -> None:
+    def checking(self, target: str, choices: bytes, turn: int = -1, index: int = -1) -> None:
         """A case is about to be checked."""
-        self._write(2, target, turn, index, choices)
+        self._write(Running("checking", time.monotonic(), target, turn, index, choices))
 
-    def _write(self, phase: int, target: str, turn: int, index: int, choices: bytes) -> None:
-        name = target.encode()
-        body = _HEADER.pack(0, phase, time.monotonic(), turn, index, len(name), len(choices))[4:] + name + choices
-        os.pwrite(self._file, struct.pack("<I", zlib.crc32(body)) + body, 0)
+    def _write(self, what: Running) -> None:
+        record = pickle.dumps(what)
+        os.pwrite(self._file, pickle.dumps((record, zlib.crc32(record))), 0)
 
 
 def read(path: Path) -> Running | None:
     """What the worker's file says; nothing if it is not there, or was read while it was written."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        record, checksum = pickle.loads(path.read_bytes())
+        running: Running = pickle.loads(record)
+        return running if zlib.crc32(record) == checksum else None
+    except Exception:  # half of one record and half of another may be anything
         return None
-    if len(data) < _HEADER.size:
-        return None
-    checksum, phase, since, turn, index, wide, long = _HEADER.unpack_from(data)
-    end = _HEADER.size + wide + long
-    if len(data) < end or phase >= len(_PHASES) or zlib.crc32(data[4:end]) != checksum:
-        return None
-    name = data[_HEADER.size : _HEADER.size + wide].decode()
-    return Running(_PHASES[phase], since, name, turn, index, data[_HEADER.size + wide : end])
 
 
 def crowding() -> float:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
-import pickle
-import select
 import signal
 import tempfile
 import time
 import warnings
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from typing import IO, Any, Final
 
 from verified_tir.fuzz.cases import check
@@ -29,53 +29,43 @@ _DUMP: Final = 0.5
 def check_apart(target: Target[Any], name: str, case: Any, seconds: float) -> Failure | None:
     """What is wrong with a case, the death of its process and more than some seconds included."""
     with tempfile.TemporaryFile("w+") as trace:
-        read_end, write_end = os.pipe()
+        answer, mouth = Pipe(duplex=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # about threads, of which the libraries' do no harm
             child = os.fork()
         if child == 0:
-            os.close(read_end)
-            _child(target, name, case, write_end, trace)
-        os.close(write_end)
-        try:
-            return _outcome(name, child, read_end, trace, seconds * crowding())
-        finally:
-            os.close(read_end)
+            _child(target, name, case, mouth, trace)
+        mouth.close()
+        with answer:
+            return _outcome(name, child, answer, trace, seconds * crowding())
 
 
-def _child(target: Target[Any], name: str, case: Any, answer: int, trace: IO[str]) -> None:
-    """Check, write the answer, and end without what other processes do when they end."""
+def _child(target: Target[Any], name: str, case: Any, mouth: Connection, trace: IO[str]) -> None:
+    """Check, send the answer, and end without what other processes do when they end."""
     code = 1
     try:
         listen_for_stacks(trace)
-        failure = check(target, name, case, Observed())
-        with os.fdopen(answer, "wb") as out:
-            pickle.dump(failure, out)
+        mouth.send(check(target, name, case, Observed()))
         code = 0
     finally:
         os._exit(code)
 
 
-def _outcome(name: str, child: int, answer: int, trace: IO[str], seconds: float) -> Failure | None:
-    until = time.monotonic() + seconds
-    data = b""
-    while (left := until - time.monotonic()) > 0:
-        if select.select([answer], [], [], left)[0]:
-            part = os.read(answer, 1 << 16)
-            if not part:
-                break
-            data += part
-    else:
+def _outcome(name: str, child: int, answer: Connection, trace: IO[str], seconds: float) -> Failure | None:
+    found: Failure | None = None
+    try:
+        hung = not answer.poll(seconds)
+        found = None if hung else answer.recv()
+    except EOFError:  # it died before it could answer
+        hung = False
+    if hung:
         os.kill(child, signal.SIGUSR1)
         time.sleep(_DUMP)
         os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return failure_of_hang(name, seconds, _text(trace))
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status == 0:
-        found: Failure | None = pickle.loads(data)
-        return found
-    return failure_of_death(name, -status, _text(trace))
+    if hung:
+        return failure_of_hang(name, seconds, _text(trace))
+    return found if status == 0 else failure_of_death(name, -status, _text(trace))
 
 
 def _text(trace: IO[str]) -> str:

@@ -23,7 +23,7 @@ from verified_tir.fuzz.cases import Enough, Listeners, Round, check, redraw, run
 from verified_tir.fuzz.failure import Failure, Key, failure_of
 from verified_tir.fuzz.finish import Finish, finish
 from verified_tir.fuzz.registry import load
-from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report
+from verified_tir.fuzz.reports import Counted, Done, Failed, Finished, Replayed, Report, Tally
 from verified_tir.fuzz.running import Journal
 from verified_tir.fuzz.sandbox import listen_for_stacks
 from verified_tir.fuzz.target import Observed, Target
@@ -119,7 +119,7 @@ class Worker:
             case Replay():
                 self.replay(task)
             case Finish():
-                self.send(self.finish(task))
+                self.finish(task)
             case _:
                 assert_never(task)
 
@@ -165,13 +165,13 @@ class Worker:
             failures: list[Failure] = []
 
             def checked(case: Any, choices: bytes = choices, failures: list[Failure] = failures) -> None:
-                self.journal.checking(task.target, -1, -1, choices)
+                self.journal.checking(task.target, choices)
                 failure = check(target, task.target, case, observed)
                 self.journal.idle()
                 failures += [] if failure is None else [failure]
 
             try:
-                self.journal.drawing(task.target, -1, -1)
+                self.journal.drawing(task.target)
                 redraw(target, choices, checked)
             except Exception as error:
                 failures.append(failure_of(task.target, error))
@@ -179,14 +179,14 @@ class Worker:
             self.send(Replayed(task.target, choices, failures[0] if failures else None))
         self.send(Replayed(task.target, None, None))
 
-    def finish(self, task: Finish) -> Finished:
+    def finish(self, task: Finish) -> None:
         """Make a case smaller, and a test of it."""
 
         def other(failure: Failure, choices: bytes) -> None:
-            self.send(Failed(failure, choices, Round(task.key.target, task.seed, -1, 0), -1))
+            self.send(Failed(failure, choices, Round(task.key.target, task.finding.seed, -1, 0), -1))
 
         try:
-            return finish(self.target(task.key.target), task, self.journal, other)
+            self.send(Finished(finish(self.target(task.key.target), task, self.journal, other)))
         finally:
             self.journal.idle()
 
@@ -211,19 +211,10 @@ class _Counting:
 
     def send(self) -> None:
         """Report now."""
-        now = time.monotonic()
-        self._send(
-            Counted(
-                self._work,
-                self._drawn,
-                self._drawn - self._sent,
-                now - self._last,
-                dict(self.observed.totals),
-                dict(self.observed.covered),
-            )
-        )
-        self.observed.totals = Counter()
-        self.observed.covered = Counter()
+        now, seen = time.monotonic(), self.observed
+        tally = Tally(self._drawn - self._sent, now - self._last, 0, seen.totals, seen.covered)
+        self._send(Counted(self._work, self._drawn, tally))
+        seen.totals, seen.covered = Counter(), Counter()
         self._sent, self._last = self._drawn, now
 
 
