@@ -6,20 +6,20 @@ That is what running one after the other means; nothing is optimised here, and n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from verified_tir.graph.element_types import held_as
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Node, Value, symbol_values
+from verified_tir.graph.ir import Node, Value
+from verified_tir.graph.names import Names
 from verified_tir.graph.node_program import program_of
+from verified_tir.graph.program import buffer_like, on_buffers
 from verified_tir.graph.sizes import hidden
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, Stmt, seq
-from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite
-from verified_tir.kernel.calls import Arguments, instantiate
 
 
 def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], name: str = "") -> PrimFunc:
@@ -29,24 +29,22 @@ def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[V
 
     :raises GraphError: if a node reads what is neither an input nor computed by an earlier one.
     """
-    taken: set[str] = set()
-    buffers = {v: _buffer(v, taken) for v in (*inputs, *outputs)}
-    local: dict[Value, Buffer] = {}
-    blocks: set[str] = set()
+    names, blocks = Names(), Names()
+    buffers = {v: buffer_like(names.fresh(v.name), v.type) for v in (*inputs, *outputs)}
+    local: list[Buffer] = []
     parts: list[Stmt] = []
     for n in nodes:
         for v in n.outputs:
             if v not in buffers:
-                buffers[v] = local[v] = _buffer(v, taken)
+                buffers[v] = buffer_like(names.fresh(v.name), v.type)
+                local.append(buffers[v])
         missing = [v.name for v in n.inputs if v not in buffers]
         if missing:
             raise GraphError(f"{n} reads {', '.join(missing)}, which is not among the operands of the program")
-        func = program_of(n)
-        sizes = tuple((v, const(e)) for v, e in symbol_values(n, func).items())
-        body = instantiate(func, Arguments(tuple(buffers[v] for v in (*n.inputs, *n.outputs)), sizes))
+        body = on_buffers(n, program_of(n), [buffers[v] for v in (*n.inputs, *n.outputs)])
         parts.append(_named_apart(body, blocks))
     whole = seq(*parts)
-    for b in reversed(list(local.values())):
+    for b in reversed(local):
         whole = Allocate(b, whole)
     if unseen := hidden(e for v in (*inputs, *outputs) for e in v.dims):
         raise GraphError(f"the size of no operand or result of the whole is {unseen[0].name}")
@@ -55,29 +53,10 @@ def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[V
                     tuple(handles), whole)  # fmt: skip
 
 
-def _buffer(v: Value, taken: set[str]) -> Buffer:
-    name, k = v.name, 0
-    while name in taken:
-        k += 1
-        name = f"{v.name}_{k}"
-    taken.add(name)
-    return Buffer.declare(name, v.dims, held_as(v.dtype))
-
-
-def _named_apart(body: Stmt, taken: set[str]) -> Stmt:
+def _named_apart(body: Stmt, names: Names) -> Stmt:
     """The statement with its blocks under names that are not taken; they are taken then."""
 
     def renamed(n: object) -> Stmt | None:
-        if not isinstance(n, Block):
-            return None
-        name, k = n.name, 0
-        while name in taken:
-            k += 1
-            name = f"{n.name}_{k}"
-        taken.add(name)
-        if name == n.name:
-            return None
-        return Block(name, n.iter_vars, n.predicate, n.reads, n.writes, n.init, n.body, n.alloc_buffers, n.annotations)
+        return replace(n, name=name) if isinstance(n, Block) and (name := names.fresh(n.name)) != n.name else None
 
-    found: Stmt = rewrite(body, renamed)
-    return found
+    return rewrite(body, renamed)

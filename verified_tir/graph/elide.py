@@ -18,12 +18,13 @@ from verified_tir.graph.ir import Node, TensorType, Value
 from verified_tir.graph.layouts import Layout, Padded, normal, pads, shape_in
 from verified_tir.graph.node_program import program_of
 from verified_tir.graph.operators import legalize
+from verified_tir.graph.operators.layout import COMPACT
 from verified_tir.graph.relayout import Relaid
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.schedule.schedule import Schedule
 
-REWRITES = ("layout_transform", "pad", "crop", "permute_dims")
+REWRITES = (*COMPACT, "permute_dims")
 """Operators that only move elements, and that layouts may make needless."""
 
 
@@ -39,14 +40,19 @@ def needless_layouts(node: Node) -> list[tuple[Layout, Layout]]:
             index_map, value = node.attrs["index_map"], node.attrs.get("pad_value")
             return _of_map(index_map, value, x)
         case "permute_dims":
-            rank = x.rank
-            axes = [a % rank for a in node.attrs.get("axes") or reversed(range(rank))]
-            return _of_map(IndexMap.from_func(lambda *i: [i[a] for a in axes], rank), None, x) if rank else []
+            axes = permutation_of(node)
+            return _of_map(IndexMap.from_func(lambda *i: [i[a] for a in axes], x.rank), None, x) if axes else []
         case "pad":
             before = [b for b, _ in node.attrs["pad_width"]]
             return [(normal(Padded(_moved_by(before), node.attrs.get("pad_value"), y.shape), x.dims), None)]
         case _:
             return [(None, normal(Padded(_moved_by(node.attrs["start_indices"]), None, x.shape), y.dims))]
+
+
+def permutation_of(node: Node) -> tuple[int, ...]:
+    """The dimensions of the operand of a ``permute_dims``, as they stand in the result."""
+    rank = node.inputs[0].rank
+    return tuple(a % rank for a in node.attrs.get("axes") or reversed(range(rank)))
 
 
 def _of_map(index_map: IndexMap, value: float | None, x: Value) -> list[tuple[Layout, Layout]]:

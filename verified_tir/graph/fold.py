@@ -22,7 +22,7 @@ import numpy as np
 
 from verified_tir.graph.compose import composed
 from verified_tir.graph.conversions import arrive, plain_value
-from verified_tir.graph.elide import REWRITES
+from verified_tir.graph.elide import REWRITES, permutation_of
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import Padded, constant, number, pack
@@ -195,8 +195,7 @@ def _candidates(chain: Sequence[Node]) -> Iterator[tuple[str, dict[str, Any]] | 
     elif all(n.op == "permute_dims" for n in chain):
         axes = list(range(len(x.shape)))
         for n in chain:
-            own = n.attrs.get("axes") or tuple(reversed(range(len(axes))))
-            axes = [axes[a] for a in own]
+            axes = [axes[a] for a in permutation_of(n)]
         yield "permute_dims", {"axes": tuple(axes)}
     if all(n.op in ("pad", "crop") for n in chain):
         yield from _boxes(chain, values[1:] or values)
@@ -210,7 +209,7 @@ def _map_of(node: Node) -> IndexMap | None:
             found: IndexMap = node.attrs["index_map"]
             return found
         case "permute_dims":
-            axes = node.attrs.get("axes") or tuple(reversed(range(rank)))
+            axes = permutation_of(node)
             return IndexMap.from_func(lambda *i: [i[a] for a in axes], rank)
         case _:
             return None

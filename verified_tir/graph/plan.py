@@ -25,7 +25,7 @@ from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout, value_of
 from verified_tir.graph.node_program import program_key
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
-from verified_tir.graph.planned import Planned, write_planned
+from verified_tir.graph.planned import write_planned
 from verified_tir.graph.refusals import why_not
 from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting
@@ -116,7 +116,8 @@ def plan(
         if failed is None:
             break
         _without(graph, options, *failed)
-    _finish(made, options, write_planned(graph, options, choice, relaid, external), choice)
+    write_planned(made, options, choice, relaid, external)
+    made.cost, made.layouts = choice.cost, dict(options.layouts)
     alone = {n: options.frozen.get(n, plain_option(n)) for n in graph.nodes}
     made.naive = cost_of(graph, alone, cost, options.own(cost))
     proofs = [r for of in (relaid, made.relaid, made.proofs, made.elided) for r in of.values()]
@@ -135,16 +136,6 @@ def plan(
     made.problems += [f"{n}: {why}" for n, reasons in options.problems.items() for why in reasons.values()]
     made.seconds = {"options": found - start, "proofs and choice": time.perf_counter() - found}
     return made
-
-
-def _finish(made: Plan, options: Options, written: Planned, choice: Choice) -> None:
-    made.graph = written.graph
-    made.cost = choice.cost
-    made.layouts = dict(options.layouts)
-    made.rewrites, made.stands_for, made.implements = written.rewrites, written.stands_for, written.implements
-    made.roles = written.roles
-    made.relaid, made.proofs, made.elided = written.relaid, written.proofs, written.elided
-    made.packed, made.external, made.assumptions = written.packed, written.external, written.assumptions
 
 
 def _without(graph: Graph, options: Options, node: Node, option: Option, refused: ScheduleError | GraphError) -> None:

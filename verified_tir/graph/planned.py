@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,48 +28,33 @@ from verified_tir.graph.node_program import program_key
 from verified_tir.graph.options import Option, Options
 from verified_tir.graph.relayout import Relaid
 
-
-@final
-@dataclass(slots=True)
-class Planned:
-    """The new graph and what is known of its nodes and values (see ``Plan``)."""
-
-    graph: Graph
-    rewrites: list[tuple[Node, str]] = field(default_factory=list)
-    stands_for: dict[Value, tuple[Value, str]] = field(default_factory=dict)
-    roles: list[tuple[Value, Value, str]] = field(default_factory=list)
-    implements: dict[Node, Node] = field(default_factory=dict)
-    relaid: dict[Node, Relaid] = field(default_factory=dict)
-    proofs: dict[Node, Relaid] = field(default_factory=dict)
-    elided: dict[Node, Relaid] = field(default_factory=dict)
-    packed: dict[Value, tuple[Value, str]] = field(default_factory=dict)
-    external: dict[Node, External] = field(default_factory=dict)
-    assumptions: list[str] = field(default_factory=list)
+if TYPE_CHECKING:
+    from verified_tir.graph.plan import Plan
 
 
 def write_planned(
-    graph: Graph, options: Options, choice: Choice, relaid: Mapping[object, Relaid], external: Mapping[Node, External]
-) -> Planned:
-    """The graph with the options that were chosen.
+    made: Plan, options: Options, choice: Choice, relaid: Mapping[object, Relaid], external: Mapping[Node, External]
+) -> None:
+    """Write the graph with the options that were chosen into a plan, and what is known of its nodes and values.
 
     :raises GraphError: if a rewrite has no program, or is not proved.
     """
-    return _Writer(graph, options, choice, relaid, external).write()
+    _Writer(made, options, choice, relaid, external).write()
 
 
 class _Writer:
     """Writes node by node; ``has`` are the values that there are, by what they stand for and their layout."""
 
     def __init__(
-        self, graph: Graph, options: Options, choice: Choice, relaid: Mapping[object, Relaid],
+        self, made: Plan, options: Options, choice: Choice, relaid: Mapping[object, Relaid],
         external: Mapping[Node, External],
     ) -> None:  # fmt: skip
-        self.graph = graph
+        self.graph = graph = made.before
         self.options = options
         self.choice = choice
         self.proved = relaid
         self.external = external
-        self.made = Planned(graph)
+        self.made = made
         self.nodes: list[Node] = []
         self.constants: dict[Value, Array] = dict(graph.constants)
         self.has: dict[Value, dict[str, Value]] = {v: {PLAIN: v} for v in graph.inputs}
@@ -82,7 +66,7 @@ class _Writer:
         for v, text in choice.rewrites:
             self.wanted.setdefault(v, []).append(text)
 
-    def write(self) -> Planned:
+    def write(self) -> None:
         for n in self.graph.nodes:
             self.node(n, self.choice.options[n])
         outputs = tuple(self.in_layout(v, PLAIN, "the result") for v in self.graph.outputs)
@@ -92,7 +76,6 @@ class _Writer:
         used = {v for n in self.nodes for v in n.inputs} | {*outputs}
         constants = {v: a for v, a in self.constants.items() if v in used}
         made.graph = Graph(self.graph.name, self.graph.inputs, constants, tuple(self.nodes), outputs)
-        return made
 
     def node(self, n: Node, option: Option) -> None:
         inputs = tuple(self.in_layout(v, t, str(n)) for v, t in zip(n.inputs, option.inputs, strict=True))

@@ -58,9 +58,14 @@ def function(name: str, buffers: Sequence[Buffer], body: Stmt, attrs: Sequence[t
 
 def node_body(node: Node, buffers: Sequence[Buffer]) -> Stmt:
     """What a node does, on buffers for its operands and results; its blocks expanded, under one label: its result."""
-    func = expand_blocks(program_of(node))
+    body = on_buffers(node, expand_blocks(program_of(node)), buffers)
+    return Block.label(node.outputs[0].name, without_labels(body))
+
+
+def on_buffers(node: Node, func: PrimFunc, buffers: Sequence[Buffer]) -> Stmt:
+    """What the program of a node does, on buffers for the node's operands and results."""
     sizes = tuple((v, const(e)) for v, e in symbol_values(node, func).items())
-    return Block.label(node.outputs[0].name, without_labels(instantiate(func, Arguments(tuple(buffers), sizes))))
+    return instantiate(func, Arguments(tuple(buffers), sizes))
 
 
 def filled_with_undef(b: Buffer) -> Stmt:

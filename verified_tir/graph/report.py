@@ -10,13 +10,11 @@ from typing import Any, final
 from verified_tir.graph.choose import estimated
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import PLAIN, layout_text
+from verified_tir.graph.operators.layout import COMPACT
 from verified_tir.graph.options import Frozen
 from verified_tir.graph.plan import Plan
 from verified_tir.graph.rewrite_passes import Passed
 from verified_tir.graph.sizes import dim_text
-
-REWRITES = ("layout_transform", "pad", "crop")
-"""Operators that only move elements."""
 
 
 @final
@@ -135,7 +133,7 @@ def report_of(
 
 def rewrite_nodes(graph: Graph) -> list[Node]:
     """The nodes of a graph that only move elements."""
-    return [n for n in graph.nodes if n.op in REWRITES]
+    return [n for n in graph.nodes if n.op in COMPACT]
 
 
 def _rewrites(made: Plan) -> tuple[Rewrite, ...]:

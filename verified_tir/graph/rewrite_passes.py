@@ -17,15 +17,13 @@ from verified_tir.graph.hoist import FROZEN, hoist
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.names import Names
 from verified_tir.graph.node_program import program_key, program_of
+from verified_tir.graph.operators.layout import COMPACT
 from verified_tir.graph.replace_statements import Proof
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
-
-REWRITES = frozenset({"layout_transform", "pad", "crop"})
-"""The operators of the compact form."""
 
 Replacement: TypeAlias = "tuple[Graph | None, Schedule | None, tuple[str, ...]]"
 """A graph for a node (``None``: the node stays), the steps of the proof, and notes."""
@@ -97,7 +95,7 @@ def legalize_rewrites(graph: Graph) -> Passed:
         v = g.input("x", node.inputs[0].dims, node.inputs[0].dtype)
         return g.finish(g.call_tir(func, [v], [node.output.type], node.output.name)), Schedule(func), ()
 
-    return _each(graph, lambda n: n.op in REWRITES, replace)
+    return _each(graph, lambda n: n.op in COMPACT, replace)
 
 
 def decompose_rewrites(graph: Graph) -> Passed:
@@ -131,7 +129,7 @@ def without_copies(graph: Graph) -> Passed:
     for n in graph.nodes:
         inputs = tuple(instead.get(v, v) for v in n.inputs)
         x, y = n.inputs[:1], n.outputs[:1]
-        if len(n.inputs) == len(n.outputs) == 1 and x[0].type == y[0].type and (n.func is not None or n.op in REWRITES):
+        if len(n.inputs) == len(n.outputs) == 1 and x[0].type == y[0].type and (n.func is not None or n.op in COMPACT):
             proved = _identity(n, found)
             result = y[0] in graph.outputs
             if proved is not None and not (result and (inputs[0] not in computed or inputs[0] in graph.outputs)):

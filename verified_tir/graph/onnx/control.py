@@ -7,43 +7,21 @@ conditions are constants, a ``Scan`` as often as its inputs are long.  What else
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
-from verified_tir.graph.sizes import Dim, shape_text
+from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import shape_text
+
+if TYPE_CHECKING:
+    from verified_tir.graph.onnx.load import Reader
 
 CONTROL: Final = ("If", "Loop", "Scan")
 MOST_ITERATIONS: Final = 1000
 """A loop that runs more often is not unrolled."""
-
-
-class Reader(Protocol):
-    """What is asked of whoever reads the model."""
-
-    arrays: dict[str, Array]
-    used: set[str]
-    opset: int
-
-    def node(self, node: Any) -> None:
-        """Take a node."""
-
-    def tensor(self, t: Any) -> Array:
-        """The elements of a tensor."""
-
-    def type(self, name: str, where: Any) -> Any:
-        """The type of a value or constant, as ONNX writes it."""
-
-    def dims(self, name: str) -> tuple[Dim, ...]:
-        """The shape of a value or constant."""
-
-    def shape(self, name: str) -> tuple[int, ...]:
-        """The same in numbers."""
-
-    def fresh(self, word: str) -> str:
-        """A prefix that no name has."""
 
 
 def expanded(reader: Reader, node: Any) -> None:
@@ -59,8 +37,7 @@ def _branch(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     found = reader.arrays.get(node.input[0])
     if found is None:
         raise GraphError("which branch runs is computed by the model; its condition must be a constant here")
-    if found.size != 1 or found.dtype != bool:
-        raise GraphError(f"its condition is one bool, not {found.dtype}{list(found.shape)}")
+    _check_one(found, np.bool_, "its condition")
     for name, graph in graphs.items():
         if len(graph.output) != len(node.output) or graph.input:
             raise GraphError(
@@ -79,8 +56,8 @@ def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     if (node.input[0] and count is None) or (len(node.input) > 1 and node.input[1] and go_on is None):
         raise GraphError("how often it runs is computed by the model; that must be a constant here")
     for what, array, dtype in (("trip count", count, np.int64), ("condition", go_on, np.bool_)):
-        if array is not None and (array.size != 1 or array.dtype != dtype):
-            raise GraphError(f"its {what} is one {np.dtype(dtype)}, not {array.dtype}{list(array.shape)}")
+        if array is not None:
+            _check_one(array, dtype, f"its {what}")
     carried = list(node.input[2:])
     _none_missing(carried)
     if len(body.input) != 2 + len(carried) or len(body.output) != len(node.output) + 1:
@@ -97,8 +74,7 @@ def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
         known = reader.arrays.get(last)
         if known is None:
             raise GraphError("whether it goes on is computed by the model; that must be a constant here")
-        if known.size != 1 or known.dtype != bool:
-            raise GraphError(f"whether it goes on is one bool, not {known.dtype}{list(known.shape)}")
+        _check_one(known, np.bool_, "whether it goes on")
         carried, runs, k = results[: len(carried)], bool(known.item()), k + 1
         for every, one in zip(scanned, results[len(carried) :], strict=True):
             every.append(one)
@@ -125,7 +101,7 @@ def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
             raise GraphError(f"{name} has {count} numbers, not {len(found)}")
         return found
 
-    axes = [_axis(a, len(reader.dims(v))) for a, v in zip(each("scan_input_axes", n), inputs, strict=True)]
+    axes = [axis_of(a, len(reader.dims(v))) for a, v in zip(each("scan_input_axes", n), inputs, strict=True)]
     backwards, turned = each("scan_input_directions", n), each("scan_output_directions", outputs)
     put = each("scan_output_axes", outputs)
     lengths = {reader.shape(v)[a] for v, a in zip(inputs, axes, strict=True)}
@@ -156,9 +132,15 @@ def used_names(graph: Any) -> set[str]:
     found = {n for node in graph.node for n in node.input} | {o.name for o in graph.output}
     for node in graph.node:
         for a in node.attribute:
-            for inner in ([a.g] if a.HasField("g") else []) + list(a.graphs):
+            for inner in graphs_in(a):
                 found |= used_names(inner)
     return found
+
+
+def _check_one(found: Array, dtype: type[np.generic], what: str) -> None:
+    """:raises GraphError: for several elements, or others."""
+    if found.size != 1 or found.dtype != dtype:
+        raise GraphError(f"{what} is one {np.dtype(dtype)}, not {found.dtype}{list(found.shape)}")
 
 
 def _none_missing(names: Iterable[str]) -> None:
@@ -180,7 +162,7 @@ def inlined(reader: Reader, node: Any, graph: Any, given: Mapping[str, str]) -> 
     prefix = reader.fresh(graph.name or "inner")
     names = dict(given)
     later = {n for inner in graph.node for n in inner.output if n}
-    own = [i.name for i in (*graph.input, *graph.initializer)] + [n for x in graph.node for n in x.output if n]
+    own = _own_names(graph)
     if len(set(own)) != len(own):
         raise GraphError(
             f"in its graph {graph.name}, {next(n for n in own if own.count(n) > 1)} is more than one value"
@@ -223,12 +205,22 @@ def _check_type(reader: Reader, graph: Any, declared: Any, name: str) -> None:
         raise GraphError(f"in its graph {graph.name}, {declared.name} is {a}, and what it stands for is {b}")
 
 
+def graphs_in(attribute: Any) -> list[Any]:
+    """The graphs that an attribute holds."""
+    return ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs)
+
+
+def _own_names(graph: Any) -> list[str]:
+    """The names that a graph gives a meaning to, each as often as it does."""
+    return [i.name for i in (*graph.input, *graph.initializer)] + [n for x in graph.node for n in x.output if n]
+
+
 def free_names(node: Any) -> list[str]:
     """The names that a node takes from outside: its operands, and what graphs in it mention and do not compute."""
     found = [n for n in node.input if n]
     for a in node.attribute:
-        for graph in ([a.g] if a.HasField("g") else []) + list(a.graphs):
-            own = {i.name for i in (*graph.input, *graph.initializer)} | {n for x in graph.node for n in x.output}
+        for graph in graphs_in(a):
+            own = {*_own_names(graph)}
             mentioned = [n for inner in graph.node for n in free_names(inner)] + [o.name for o in graph.output]
             found += [n for n in mentioned if n not in own]
     return found
@@ -239,9 +231,8 @@ def rename(node: Any, name: Callable[[str], str]) -> None:
     for k, n in enumerate(node.input):
         node.input[k] = name(n) if n else n
     for a in node.attribute:
-        graphs = ([a.g] if a.HasField("g") else []) + list(a.graphs)
-        for graph in graphs:
-            own = {i.name for i in (*graph.input, *graph.initializer)} | {n for x in graph.node for n in x.output}
+        for graph in graphs_in(a):
+            own = {*_own_names(graph)}
 
             def outside(n: str, own: set[str] = own) -> str:
                 return n if n in own else name(n)
@@ -283,7 +274,7 @@ def _stacked(reader: Reader, name: str, values: list[str], axis: int) -> None:
         return
     if not values:
         raise GraphError(f"it does not run at all, and its result {name} has no shape")
-    place = _axis(axis, len(reader.dims(values[0])) + 1)
+    place = axis_of(axis, len(reader.dims(values[0])) + 1)
     wide = []
     for v in values:
         wide.append(reader.fresh("wide"))
@@ -292,9 +283,3 @@ def _stacked(reader: Reader, name: str, values: list[str], axis: int) -> None:
         else:
             _node(reader, "Unsqueeze", [v, _constant(reader, "axes", np.asarray([place], np.int64))], wide[-1])
     _node(reader, "Concat", wide, name, axis=place)
-
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise GraphError(f"there is no axis {axis} among {rank}")
-    return axis % rank

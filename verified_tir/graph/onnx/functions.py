@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.onnx.control import rename
+from verified_tir.graph.onnx.control import graphs_in, rename
 from verified_tir.graph.onnx.schema import opset_of
 
 Key: TypeAlias = "tuple[str, str, str]"
@@ -152,6 +152,6 @@ def _fill(node: Any, attributes: Mapping[str, Any]) -> None:
         kept = node.attribute.add()
         kept.CopyFrom(source)
         kept.name, kept.ref_attr_name = a.name, ""
-        for graph in ([kept.g] if kept.HasField("g") else []) + list(kept.graphs):
+        for graph in graphs_in(kept):
             for inner in graph.node:
                 _fill(inner, attributes)

@@ -21,6 +21,9 @@ from verified_tir.ir.visit import substitute
 from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
 
+COMPACT = ("layout_transform", "pad", "crop")
+"""The operators below, of which Relax's compact form of a rewrite is made."""
+
 
 @operator("layout_transform")
 def layout_transform(x: Tensor, *, index_map: IndexMap, pad_value: float | None = None) -> Tensor:
