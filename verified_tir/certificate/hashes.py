@@ -9,7 +9,7 @@ hashes; ``hashes`` has one for each part of the certificate, and the root is the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from verified_tir.certificate.canonical import value_hash
@@ -36,7 +36,19 @@ def part_hash(parts: Mapping[str, Any], part: str) -> str:
     return value_hash([s["hash"] for s in parts[part]] if part == "trace" else parts[part])
 
 
-def sealed(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a certificate with the hashes over them."""
-    hashes = {part: part_hash(parts, part) for part in PARTS}
-    return {**{part: parts[part] for part in PARTS}, "hashes": hashes, "root": value_hash(hashes)}
+def sealed(parts: Mapping[str, Any], names: Sequence[str] = PARTS) -> dict[str, Any]:
+    """The parts of a certificate, or of a plan, with the hashes over them."""
+    hashes = {part: part_hash(parts, part) for part in names}
+    return {**{part: parts[part] for part in names}, "hashes": hashes, "root": value_hash(hashes)}
+
+
+def broken_seals(c: Mapping[str, Any], names: Sequence[str] = PARTS) -> Iterator[tuple[str, str]]:
+    """Parts whose hashes are others."""
+    if not isinstance(c["hashes"], dict) or c["hashes"].keys() != set(names):
+        yield "hashes", f"there is not one for each of {', '.join(names)}"
+        return
+    for part in names:
+        if c["hashes"][part] != part_hash(c, part):
+            yield part, "its hash is not that of this part: it was changed"
+    if c["root"] != value_hash(c["hashes"]):
+        yield "root", "this is not the hash of the hashes: it was changed"

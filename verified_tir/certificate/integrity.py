@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, final
 
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
-from verified_tir.certificate.hashes import PARTS, obligation_hash, part_hash, step_hash
+from verified_tir.certificate.hashes import broken_seals, obligation_hash, step_hash
 from verified_tir.certificate.shape import misshapen
 from verified_tir.certificate.store import (
     CONSTANTS,
@@ -70,15 +70,9 @@ def load(folder: Path, name: str, root: str) -> tuple[dict[str, Any] | None, lis
 
     :param root: its root hash, as the manifest has it.
     """
-    path = folder / f"{name}.json"
-    try:
-        found = read(file_text(path))
-    except FileNotFoundError:
-        return None, [Finding(name, "", f"the manifest lists it, but {path.name} is not there")]
-    except (OSError, UnicodeDecodeError, BadJson) as problem:
-        return None, [Finding(name, "", str(problem))]
-    if isinstance(found, dict) and found.get("schema") != SCHEMA:
-        return None, [Finding(name, "schema", f"it is {other_schema(found.get('schema'))}")]
+    found, unread = read_document(folder, name, SCHEMA)
+    if unread is not None:
+        return None, [unread]
     wrong = [Finding(name, place, problem) for place, problem in misshapen(found)]
     if wrong:
         return None, wrong
@@ -86,6 +80,23 @@ def load(folder: Path, name: str, root: str) -> tuple[dict[str, Any] | None, lis
     if found["root"] != root:
         problems.append(Finding(name, "root", f"{MANIFEST} has another root hash for this certificate"))
     return found, problems
+
+
+def read_document(folder: Path, name: str, schema: int) -> tuple[Any, Finding | None]:
+    """What a file says that the manifest lists, or why it says nothing.
+
+    :param schema: the version of the format; another one is not read.
+    """
+    path = folder / f"{name}.json"
+    try:
+        found = read(file_text(path))
+    except FileNotFoundError:
+        return None, Finding(name, "", f"the manifest lists it, but {path.name} is not there")
+    except (OSError, UnicodeDecodeError, BadJson) as problem:
+        return None, Finding(name, "", str(problem))
+    if isinstance(found, dict) and found.get("schema") != schema:
+        return None, Finding(name, "schema", f"it is {other_schema(found.get('schema'), schema)}")
+    return found, None
 
 
 def claims_of(name: str, certificate: Mapping[str, Any]) -> Iterator[Claim]:
@@ -165,14 +176,7 @@ def _hashes(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for k, step in enumerate(c["trace"]):
         if step_hash(step) != step["hash"]:
             yield f"trace[{k}] {step['primitive']}", "its hash is not that of the step: it was changed"
-    if not isinstance(c["hashes"], dict) or c["hashes"].keys() != set(PARTS):
-        yield "hashes", f"there is not one for each of {', '.join(PARTS)}"
-        return
-    for part in PARTS:
-        if c["hashes"][part] != part_hash(c, part):
-            yield part, "its hash is not that of this part: it was changed"
-    if c["root"] != value_hash(c["hashes"]):
-        yield "root", "this is not the hash of the hashes: it was changed"
+    yield from broken_seals(c)
 
 
 def _programs(c: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -24,10 +24,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
-from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.canonical import text_hash
+from verified_tir.certificate.hashes import broken_seals, sealed
+from verified_tir.certificate.integrity import Finding, read_document
 from verified_tir.certificate.shape import ANY, DIGEST, OPTIONAL_NAME, misshapen
-from verified_tir.certificate.store import MANIFEST, file_text, other_schema
+from verified_tir.certificate.store import MANIFEST
 
 SCHEMA: Final = 4
 """Version of the format.  Another one is not read."""
@@ -90,8 +91,7 @@ class CheckedPlan:
 
 def sealed_plan(parts: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of a plan with the hashes over them."""
-    hashes = {part: value_hash(parts[part]) for part in PARTS}
-    return {**{part: parts[part] for part in PARTS}, "hashes": hashes, "root": value_hash(hashes)}
+    return sealed(parts, PARTS)
 
 
 def load_plan(folder: Path, name: str, root: str, certificates: Mapping[str, str]) -> CheckedPlan:
@@ -99,16 +99,9 @@ def load_plan(folder: Path, name: str, root: str, certificates: Mapping[str, str
 
     :param root: its root hash, as the manifest has it; ``certificates`` those of the certificates.
     """
-    path = folder / f"{name}.json"
-    try:
-        found = read(file_text(path))
-    except FileNotFoundError:
-        return CheckedPlan(name, None, (Finding(name, "", f"the manifest lists it, but {path.name} is not there"),))
-    except (OSError, UnicodeDecodeError, BadJson) as problem:
-        return CheckedPlan(name, None, (Finding(name, "", str(problem)),))
-    if isinstance(found, dict) and found.get("schema") != SCHEMA:
-        wrong = Finding(name, "schema", f"it is {other_schema(found.get('schema'), SCHEMA)}")
-        return CheckedPlan(name, None, (wrong,))
+    found, unread = read_document(folder, name, SCHEMA)
+    if unread is not None:
+        return CheckedPlan(name, None, (unread,))
     misshaped = [Finding(name, place, problem) for place, problem in _form(found)]
     if misshaped:
         return CheckedPlan(name, None, tuple(misshaped))
@@ -148,14 +141,7 @@ def _form(plan: Any) -> Iterator[tuple[str, str]]:
 
 
 def _problems(plan: Mapping[str, Any], certificates: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if not isinstance(plan["hashes"], dict) or plan["hashes"].keys() != set(PARTS):
-        yield "hashes", f"there is not one for each of {', '.join(PARTS)}"
-        return
-    for part in PARTS:
-        if plan["hashes"][part] != value_hash(plan[part]):
-            yield part, "its hash is not that of this part: it was changed"
-    if plan["root"] != value_hash(plan["hashes"]):
-        yield "root", "this is not the hash of the hashes: it was changed"
+    yield from broken_seals(plan, PARTS)
     for which in ("before", "after"):
         if text_hash("\n".join(plan[which]["text"])) != plan[which]["hash"]:
             yield f"{which}.hash", "this is not the hash of the graph: it was changed"

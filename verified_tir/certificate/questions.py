@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
-from verified_tir.certificate.discharge import Work, answers, submitted
+from verified_tir.certificate.discharge import Work, answers, each
 from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, of_the_folder, question
 from verified_tir.certificate.plans import CheckedPlan, load_plan
 from verified_tir.certificate.store import constants_of, read_manifest
@@ -139,42 +139,17 @@ def check_questions(
 def _ask(
     done: Checked, work: list[tuple[str, str]], executor: Executor | None, budget: int, progress: Progress | None
 ) -> None:
-    total = len(work) * len(done.solvers)
     chunks = [tuple(work[k : k + CHUNK]) for k in range(0, len(work), CHUNK)]
+    asked = [(solver, chunk, budget) for solver in done.solvers for chunk in chunks]
     finished = 0
-    for solver, results in _results(done.solvers, chunks, executor, budget):
+    for (solver, *_), results in zip(asked, each(executor, answers, asked, _nothing), strict=True):
         for digest, answer in results:
             done.answers.setdefault(digest, {})[solver] = answer
         finished += len(results)
         if progress is not None:
-            progress(finished, total)
+            progress(finished, len(work) * len(done.solvers))
 
 
-def _results(
-    solvers: Sequence[SolverName], chunks: Sequence[Work], executor: Executor | None, budget: int
-) -> Iterator[tuple[SolverName, list[tuple[str, Answer]]]]:
-    if executor is None:
-        for solver in solvers:
-            for chunk in chunks:
-                yield solver, answers(solver, chunk, budget)
-        return
-    waiting: dict[Future[list[tuple[str, Answer]]], tuple[SolverName, Work]] = {}
-    try:
-        for solver in solvers:
-            for chunk in chunks:
-                waiting[submitted(executor, answers, solver, chunk, budget)] = solver, chunk
-        for future in as_completed(waiting):
-            solver, chunk = waiting[future]
-            yield solver, _result(future, chunk)
-    finally:  # an interrupt: what has not begun need not
-        for future in waiting:
-            future.cancel()
-
-
-def _result(future: Future[list[tuple[str, Answer]]], chunk: Work) -> list[tuple[str, Answer]]:
-    """The answers, or why there are none: a worker that died proved nothing."""
-    try:
-        return future.result()
-    except Exception as problem:
-        reason = f"the worker failed: {type(problem).__name__}: {problem}"
-        return [(digest, Answer("unknown", 0.0, reason=reason)) for digest, _ in chunk]
+def _nothing(reason: str, _: SolverName, chunk: Work, __: int) -> list[tuple[str, Answer]]:
+    """What is known of questions whose worker died."""
+    return [(digest, Answer("unknown", 0.0, reason=reason)) for digest, _ in chunk]

@@ -18,7 +18,7 @@ from typing import Any, Final, final
 
 from verified_tir.certificate.content import BEGINNING, ENDING, Noted, content
 from verified_tir.certificate.differences import differences
-from verified_tir.certificate.discharge import submitted
+from verified_tir.certificate.discharge import each
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.questions import Progress
 from verified_tir.derivation.codec import BadText, read_program
@@ -49,27 +49,11 @@ def recompute(
 ) -> dict[str, Recomputed]:
     """What comes of certificates whose form is right, by name."""
     found: dict[str, Recomputed] = {}
-    for one in _results(certificates, executor):
+    for one in each(executor, recomputed, certificates, lambda reason, name, _: Recomputed(name, undecided=reason)):
         found[one.name] = one
         if progress is not None:
             progress(len(found), len(certificates))
     return found
-
-
-def _results(work: Sequence[tuple[str, Mapping[str, Any]]], executor: Executor | None) -> Iterator[Recomputed]:
-    if executor is None:
-        yield from (recomputed(name, certificate) for name, certificate in work)
-        return
-    waiting = [(name, submitted(executor, recomputed, name, certificate)) for name, certificate in work]
-    try:
-        for name, future in waiting:
-            try:
-                yield future.result()
-            except Exception as problem:  # a worker that died has computed nothing
-                yield Recomputed(name, undecided=f"the worker failed: {type(problem).__name__}: {problem}")
-    finally:
-        for _, future in waiting:
-            future.cancel()
 
 
 def recomputed(name: str, certificate: Mapping[str, Any]) -> Recomputed:

@@ -10,14 +10,14 @@ The schedule's Python file takes no part, nor does any of its code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
 from verified_tir.certificate.differences import differences
-from verified_tir.certificate.discharge import submitted
+from verified_tir.certificate.discharge import each
 from verified_tir.certificate.integrity import Finding, load
 from verified_tir.certificate.questions import Progress
 from verified_tir.certificate.replay import ReplayFailed, made_again, noted_calls
@@ -50,28 +50,11 @@ def regenerate(
         if content is not None and only.lower() in name.lower():
             work.append((name, content))
     found: list[Regenerated] = []
-    for one in _results(work, executor):
+    for one in each(executor, replayed, work, lambda reason, name, _: Regenerated(name, impossible=reason)):
         found.append(one)
         if progress is not None:
             progress(len(found), len(work))
     return found
-
-
-def _results(work: list[tuple[str, dict[str, Any]]], executor: Executor | None) -> Iterator[Regenerated]:
-    """In the order of the work."""
-    if executor is None:
-        yield from (replayed(name, content) for name, content in work)
-        return
-    waiting = [(name, submitted(executor, replayed, name, content)) for name, content in work]
-    try:
-        for name, future in waiting:
-            try:
-                yield future.result()
-            except Exception as problem:  # a worker that died
-                yield Regenerated(name, impossible=f"the worker failed: {type(problem).__name__}: {problem}")
-    finally:
-        for _, future in waiting:
-            future.cancel()
 
 
 def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:

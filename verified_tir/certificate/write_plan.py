@@ -17,7 +17,7 @@ from verified_tir.certificate.plan_graphs import array_hash
 from verified_tir.certificate.plan_layouts import write_layout
 from verified_tir.certificate.plans import SCHEMA, sealed_plan
 from verified_tir.certificate.write import Origin, Written
-from verified_tir.graph.ir import Graph, Node, Value
+from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import PLAIN
 from verified_tir.graph.node_program import program_of
 from verified_tir.graph.plan import Plan
@@ -39,19 +39,49 @@ def write_plan(
     """
     writer = _Writer(made, name, model or name)
     writer.certificates(progress)
-    graphs = {
-        which: {"hash": text_hash(text), "text": text.split("\n")}
-        for which, text in (("before", str(made.before)), ("after", str(made.graph)))
-    }
+    constants = writer.constants(made.before), writer.constants(made.graph)
+    return writer.written, document(made.before, made.graph, constants, writer.steps(), model or name, layouts)
+
+
+def document(
+    before: Graph, after: Graph, constants: tuple[dict[str, Any], dict[str, Any]], steps: list[dict[str, Any]],
+    model: str, layouts: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """The document of two graphs, their constants, and the steps between them."""
+    graphs = {which: {"hash": text_hash(str(g)), "text": str(g).split("\n")}
+              for which, g in (("before", before), ("after", after))}  # fmt: skip
     plan = {
         "schema": SCHEMA,
         "tool": {"name": "vtir", "version": __version__},
-        "plan": {"model": model or name, "layouts": list(layouts)},
+        "plan": {"model": model, "layouts": list(layouts)},
         **graphs,
-        "constants": {"before": writer.constants(made.before), "after": writer.constants(made.graph)},
-        "steps": writer.steps(),
+        "constants": dict(zip(("before", "after"), constants, strict=True)),
+        "steps": steps,
     }
-    return writer.written, sealed_plan(plan)
+    return sealed_plan(plan)
+
+
+def constant(v: Value, array: Array, of: Value, layout: str) -> dict[str, Any]:
+    """What is said of a constant, which is another one in a layout, or itself."""
+    return {
+        "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": of.name, "layout": layout,
+    }  # fmt: skip
+
+
+def step(
+    results: Sequence[str], kind: str, node: Sequence[str], values: list[dict[str, Any]], certificate: str | None,
+    written: Written, function: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """What is said of a step."""
+    return {
+        "results": list(results),
+        "kind": kind,
+        "node": list(node),
+        "values": values,
+        "certificate": certificate,
+        "root": None if certificate is None else written.certificates[certificate]["root"],
+        "function": function,
+    }
 
 
 @final
@@ -91,10 +121,7 @@ class _Writer:
             if v in self.made.packed:
                 of, layout = self.made.packed[v]
                 self._beside(of)
-            found[v.name] = {
-                "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": of.name,
-                "layout": self._layout_text(layout),
-            }  # fmt: skip
+            found[v.name] = constant(v, array, of, self._layout_text(layout))
         return found
 
     def _beside(self, of: Value) -> None:
@@ -147,12 +174,6 @@ class _Writer:
         function: str | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         name = None if proof is None else self.names[proof.schedule]
-        return {
-            "results": results,
-            "kind": kind,
-            "node": [] if old is None else [v.name for v in old.outputs],
-            "values": [{"of": v.name, "layout": self._layout_text(layout)} for v, layout in values],
-            "certificate": name,
-            "root": None if name is None else self.written.certificates[name]["root"],
-            "function": function,
-        }
+        node = [] if old is None else [v.name for v in old.outputs]
+        said = [{"of": v.name, "layout": self._layout_text(layout)} for v, layout in values]
+        return step(results, kind, node, said, name, self.written, function)

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from verified_tir import __version__
-from verified_tir.certificate.canonical import text_hash
-from verified_tir.certificate.plan_graphs import array_hash
-from verified_tir.certificate.plans import PLAIN, SCHEMA, sealed_plan
+from verified_tir.certificate.plans import PLAIN
 from verified_tir.certificate.write import Origin, Written
+from verified_tir.certificate.write_plan import constant, document, step
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.fuse import Fusion
 from verified_tir.graph.ir import Graph, Node
@@ -36,7 +34,7 @@ def write_hoisting(
     written = Written() if written is None else written
     names = _named({n: p.schedule for n, p in made.replaced.items()}, f"{name}/hoisted", model or name, written)
     steps = [
-        _step([n.outputs[0].name], [m.outputs[0].name for m in p.nodes], names[p.schedule], written)
+        step([m.outputs[0].name for m in p.nodes], "replaced", [n.outputs[0].name], [], names[p.schedule], written)
         for n, p in made.replaced.items()
     ]
     return written, _document(before, made.graph, steps, model or name)
@@ -54,9 +52,9 @@ def write_fusions(
     steps: list[dict[str, Any]] = []
     for k, f in enumerate(fusions):
         olds = [n.outputs[0].name for n in f.nodes]
-        steps.append(_step(olds, [f.into.outputs[0].name], names[f.proof.schedule], written))
+        steps.append(step([f.into.outputs[0].name], "replaced", olds, [], names[f.proof.schedule], written))
         if not any(f.nodes[0] is g.nodes[0] for g in fusions[k + 1 :]):  # the last that takes it in
-            steps.append({**_step([olds[0]], [], None, written), "kind": "unused"})
+            steps.append(step([], "unused", olds[:1], [], None, written))
     return written, _document(before, after, steps, model or name)
 
 
@@ -70,37 +68,6 @@ def _named(proofs: Mapping[Node, Schedule], stem: str, model: str, written: Writ
     return found
 
 
-def _step(node: Sequence[str], results: Sequence[str], name: str | None, written: Written) -> dict[str, Any]:
-    return {
-        "results": list(results),
-        "kind": "replaced",
-        "node": list(node),
-        "values": [],
-        "certificate": name,
-        "root": None if name is None else written.certificates[name]["root"],
-        "function": None,
-    }
-
-
 def _document(before: Graph, after: Graph, steps: list[dict[str, Any]], model: str) -> dict[str, Any]:
-    graphs = {which: {"hash": text_hash(str(g)), "text": str(g).split("\n")}
-              for which, g in (("before", before), ("after", after))}  # fmt: skip
-    return sealed_plan(
-        {
-            "schema": SCHEMA,
-            "tool": {"name": "vtir", "version": __version__},
-            "plan": {"model": model, "layouts": []},
-            **graphs,
-            "constants": {"before": _constants(before), "after": _constants(after)},
-            "steps": steps,
-        }
-    )
-
-
-def _constants(graph: Graph) -> dict[str, Any]:
-    return {
-        v.name: {
-            "dtype": v.dtype, "shape": list(v.shape), "sha256": array_hash(array), "of": v.name, "layout": PLAIN,
-        }
-        for v, array in graph.constants.items()
-    }  # fmt: skip
+    first, last = ({v.name: constant(v, a, v, PLAIN) for v, a in g.constants.items()} for g in (before, after))
+    return document(before, after, (first, last), steps, model)
