@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
-from tests.kernel.programs import PROVER, accepted, buffer, function, load, program, refused, store, variable
+from tests.kernel.programs import PROVER, accepted, buffer, function, load, program, refused, store, variable, why
 from tests.kernel.test_facts import known
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Var
-from verified_tir.ir.paths import places
+from verified_tir.ir.expr import Ramp, Select, Var
+from verified_tir.ir.paths import places, put
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import SKIP, Allocate, If, Store, seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import begin, context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import read_blocks, written_blocks
+from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.memory import Entered, Entry, Padding, Stored
+from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.race_free import prove_race_free
+from verified_tir.kernel.theorem import reflexive
 from verified_tir.logic import formula as f
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.search.facts import sizes
 from verified_tir.semantics.encode import Encoded, Unencodable
+from verified_tir.semantics.interpreter import run
 
 # -- the function begins -----------------------------------------------------------------------------------------------
 
@@ -122,6 +128,8 @@ def test_elements_are_known_by_indices_or_by_flat_address() -> None:
     where = begin(function([a, strided], seq(store(a, load(a, 0, 0), 0, 0), store(strided, 1, 0, 0))), Entry())
     one, two, lane = f.integer(1), f.integer(2), f.var("lane", f.INT)
     assert where.address(a, (one, two), lane) == (one, two, lane)
+    added = Buffer.declare("N", (4, 4), "int32")  # it has no other view, since the program does not know it
+    assert where.address(added, (one, two), None) == (one, two)
     assert where.address(strided, (one, two), None) == (f.integer(12),)
     assert not where.several_views(a.data) and where.several_views(strided.data)
     found = where.load_from(where.memory, a, (one, two), lane)
@@ -190,6 +198,12 @@ CASES = [
     ("with T.attr(0, 'k', 1):\n    A[0] = 5\nif A[0] == 5:\n    B[0] = 1", True),
     ("for i in range(2):\n    V = T.decl_buffer((4, 2), 'int32', data=A.data)\n    V[1, 1] = 5\n"
      "if A[3] == 5:\n    B[0] = 1", True),
+    # a store within them is one store: what is added to is what was there just before
+    ("A[0] = 5\nwith T.block('b'):\n    A[0] = A[0] + 1\nif A[0] == 6:\n    B[0] = 1", True),
+    ("A[0] = 5\nwith T.attr(0, 'k', 1):\n    A[0] = A[0] + 1\nif A[0] == 6:\n    B[0] = 1", True),
+    ("A[0] = 5\nwith T.decl_buffer((8,), 'int32', data=A.data) as V:\n    V[0] = A[0] + 1\n"
+     "if A[0] == 6:\n    B[0] = 1", True),
+    ("A[0] = 5\nwith T.block('b'):\n    A[0] = A[0] + 1\nif A[0] == 5:\n    B[0] = 1", False),
     # what was found true stays true
     ("T.assume(n > 3)\nif n > 2:\n    B[0] = 1", True),
     ("assert n > 3, 'no'\nif n > 2:\n    B[0] = 1", True),
@@ -280,6 +294,44 @@ def test_what_was_branched_on_is_defined() -> None:
 def test_the_result_of_an_opaque_call_is_some_value(text: str) -> None:
     assert isinstance(verify_program(program(text.format("T.call_extern('int32', 'g')"), PARAMS), PROVER), tuple)
     assert not isinstance(verify_program(program(text.format("T.undef('int32')"), PARAMS), PROVER), tuple)
+
+
+DIVIDES = "for i in T.parallel(8):\n    with T.block('b'):\n        T.where(8 // n > 0)\n        A[i] = 1"
+RACES = "for i in T.parallel(8):\n    with T.block('b'):\n        T.where(A[7 - i] > 0)\n        A[i] = 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "ill"), [(DIVIDES, "no division by zero"), (RACES, "read and write the same element")]
+)
+def test_blocks_that_are_not_expanded_are_not_entered(text: str, ill: str) -> None:
+    """Of what they evaluate themselves nothing would be asked."""
+    func = program(text, PARAMS)
+    for found in (prove_program(func, PROVER, Entry()), prove_race_free(func, PROVER, Entry())):
+        assert isinstance(found, NoMatch) and found.reason == "its blocks are not expanded"
+    found = verify_program(func, PROVER)
+    assert isinstance(found, (NoMatch, Unproved)) and ill in why(found)
+
+
+def test_what_is_compared_with_undef_is_undefined_unless_it_is_assumed() -> None:
+    """``x == undef`` in an assumption says that x may be evaluated; anywhere else it compares."""
+    func = program("x: T.let[T.bool] = A[0] == T.undef('int32')\nB[0] = 1", PARAMS)
+    chosen = Select(variable(func, "x"), const(1), const(1))
+    refused(func, rewritten((0,), (0,), chosen), "equals 1")
+    wrong = func.with_body(put(func.body, (0,), store(buffer(func, "B"), chosen, 0)))
+    arrays = {name: np.ones(8, "int32") for name in "ABX"} | {"n": 1}
+    assert (run(func, arrays).defined["B"][0], run(wrong, arrays).defined["B"][0]) == (True, False)
+    other = program("x: T.let[T.bool] = A[0] == X[0]\nB[0] = 1", PARAMS)
+    defined = rewritten((0,), (0,), Select(variable(other, "x"), const(1), const(1)))
+    accepted(reflexive(other, definite=True), defined)
+
+
+def test_vectors_on_the_way_have_each_of_their_lanes() -> None:
+    """What a let binds, and what is computed beside an opaque call."""
+    bound = program("x: T.let[T.int32x4] = T.Ramp(n, 1, 4)\nB[0] = A[0] + 0", PARAMS)
+    accepted(bound, rewritten((0,), (0,), load(buffer(bound, "A"), 0)))
+    func = program("A[T.Ramp(n - n, 1, 4)] = X[0:4] + T.call_extern('int32x4', 'g')", PARAMS)
+    accepted(func, rewritten((), (1,), Ramp(const(0), const(1), 4)))
+    refused(func, rewritten((), (1,), Ramp(const(1), const(1), 4)), "equals")
 
 
 def test_a_local_buffer_that_is_gone_is_not_alive() -> None:

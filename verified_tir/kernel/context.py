@@ -289,9 +289,7 @@ class Context:
         if opaque_calls(expr):
             self.execute(ir.Evaluate(expr))
             encoder = Encoder(self.env, load, call=call)
-        if expr.dtype.lanes > 1:  # of which nobody asks
-            return Encoded(fresh("lanes", sort_of(expr.dtype.scalar)), f.TRUE, True)
-        return encoder.claim(expr) if claim else encoder.encode(expr)
+        return encoder.claim(expr) if claim else encoder.encode(expr, self.any_lane(expr))
 
     def enter(self, stmt: ir.Stmt, step: int) -> ir.Stmt:
         """Walk into the ``step``-th sub-statement, from the point where ``stmt`` begins."""

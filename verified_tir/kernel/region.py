@@ -165,12 +165,10 @@ class _Walker:
 
     def itself(self, stmt: ir.Stmt, place: ir.Path) -> list[Encoded]:
         """Note what a statement evaluates before any sub-statement of it runs; the values of that."""
-        self.place, outer = place, self.havocked
+        self.place = place
         if opaque_calls(*[e for e in ir.children(stmt) if isinstance(e, ir.Expr)]):
             self.havocked = {EVERYTHING}  # a call may write before a load, wherever in the statement they stand
-        values = self.evaluated(stmt)
-        self.havocked = outer
-        return values
+        return self.evaluated(stmt)
 
     def evaluated(self, stmt: ir.Stmt) -> list[Encoded]:
         """Note what a statement evaluates, at the current place; return the values."""
@@ -213,7 +211,7 @@ class _Walker:
         return values
 
     def store(self, stmt: ir.Store) -> None:
-        lane, loops = self.context.any_lane(stmt.value), self.loops
+        lane = self.context.any_lane(stmt.value)
         if lane is not None:
             self.within(lane)
         if opaque_calls(stmt) and not opaque_calls(stmt.value):  # in an index, or in the mask
@@ -231,4 +229,3 @@ class _Walker:
         self.result.accesses.append(
             Access(stmt.buffer, indices, element_lane, address, True, given, place, self.loops, value, written)
         )
-        self.loops = loops
