@@ -47,6 +47,22 @@ def refusal(body: str, more: str = "") -> Refuted:
             "T.assume(0 <= X[0] and X[0] < 8)\nX[1] = X[0]\nB[X[1]] = A[0]",
         ),
         ("B[n // 3] = A[0]", "in bounds", "T.assume(0 <= n and n < 24)\nB[n // 3] = A[0]"),
+        ("X[0] = 8\nX[X[0]] = 2", "in bounds", "X[0] = 1\nX[X[0]] = 2"),
+        (
+            "X[0] = 8\nif X[X[0]] > 0:\n    T.evaluate(T.call_extern('int32', 'g'))",
+            "X[X[0]]: in bounds",
+            "X[0] = 1\nif X[X[0]] > 0:\n    T.evaluate(T.call_extern('int32', 'g'))",
+        ),
+        (
+            "assert 8 // n > 0 and n > 0, 'no'",
+            "no division by zero",
+            "assert n > 0 and 8 // n > 0, 'no'",
+        ),
+        (  # the mask spares elements, but not the evaluation of their indices
+            "T.assume(0 <= n)\nX.vstore([T.Ramp(8 // n, 1, 4)], T.Broadcast(1, 4), predicate=T.Broadcast(n > 3, 4))",
+            "no division by zero",
+            "T.assume(0 < n)\nX.vstore([T.Ramp(8 // n, 1, 4)], T.Broadcast(1, 4), predicate=T.Broadcast(n > 3, 4))",
+        ),
         ("X[0] = n + 1", "no overflow", "T.assume(n < 100)\nX[0] = n + 1"),
         ("X[0] = 8 // n", "no division by zero", "if n > 0:\n    X[0] = 8 // n"),
         ("X[0] = 8 % X[1]", "no division by zero", "if X[1] > 0:\n    X[0] = 8 % X[1]"),

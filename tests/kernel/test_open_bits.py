@@ -379,3 +379,58 @@ def test_a_term_that_changes_no_bits_changes_other_orders() -> None:
     added = Insert((0,), store(b, load(b, 0) + FloatImm(b.dtype, 1.0), 0), "after")
     accepted(f, added)
     refused(licensed_for(f, "B"), added, "writes the bits that are there already (Refuted)")
+
+
+# -- which premises hold of every order --------------------------------------------------------------------------------
+
+FOUR = ", ".join(f'{name}: T.Buffer((4,), "float32")' for name in "ABDE") + ", n: T.int32"
+
+
+def test_what_another_block_holds_is_no_premise_if_it_was_copied_from_a_result() -> None:
+    f = program("B[0] = B[0] + A[0]\nD[0] = B[0]\nE[0] = D[0]", FOUR)
+    copied = rewritten((2,), (0,), load(buffer_of(f, "B"), 0))
+    accepted(f, copied)
+    refused(licensed_for(f, "B"), copied, "B[0] equals D[0]")
+    accepted(licensed_for(f, "A"), copied)
+
+
+def test_a_condition_beside_one_on_the_result_is_a_premise() -> None:
+    """That n > 3 was found true together with something else, which is none."""
+    f = program(
+        "if B[0] > T.float32(0) and n > 3:\n    if n > 3:\n        if B[0] > T.float32(-1):\n            E[0] = A[0]",
+        FOUR,
+    )
+    start = licensed_for(f, "B")
+    accepted(start, moves.decide((0,), True))
+    accepted(f, moves.decide((0, 0), True))
+    refused(start, moves.decide((0, 0), True), "the branch is always taken here")
+
+
+@pytest.mark.parametrize(("first", "begins"), [("n > 3", True), ("T.call_extern('int32', 'g') > 3", False)])
+def test_what_a_call_may_have_written_is_computed(first: str, *, begins: bool) -> None:
+    """A store of what the program does not write begins anew, and the element is known to hold it."""
+    f = program(f"if {first}:\n    D[0] = T.float32(1)\nB[0] = A[0] + A[1]\nE[0] = B[0]", FOUR)
+    a = buffer_of(f, "A")
+    known = rewritten((2,), (0,), binary("add", load(a, 0), load(a, 1)))
+    accepted(f, known)
+    if begins:
+        accepted(licensed_for(f, "B"), known)
+    else:
+        refused(licensed_for(f, "B"), known, "A[0] + A[1] equals B[0]")
+
+
+SUMS = """
+t = T.alloc_buffer((4,), "float32")
+for i in range({count}):
+    D[i] = A[i]
+    t[i] = D[i] + A[i]
+if t[3] > T.float32(0):
+    E[0] = A[0]
+"""
+
+
+def test_a_sum_that_was_stored_is_defined_whatever_its_bits_are() -> None:
+    f = program(SUMS.format(count=4), FOUR)
+    assert licensed_for(f, "t").licensed == blocks_of(f, "t")
+    step, reason = unlicensed(program(SUMS.format(count=3), FOUR), "t")
+    assert step == -1 and "a branch on undef" in reason

@@ -10,14 +10,14 @@ from tests.kernel.programs import PROVER, buffer, load, program, why
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, StringImm, Var
-from verified_tir.ir.stmt import For, Seq, seq
+from verified_tir.ir.stmt import For, Seq, While, seq
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.access import BARRIER, Access, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.region import instance
+from verified_tir.kernel.region import evaluation, instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 
@@ -357,6 +357,22 @@ CASES = {
         - havoc:
         """,
     ),
+    'a bound that each iteration around it writes': (
+        'for i in range(2):\n    for j in range(X[0]):\n        A[j] = 1\n    X[0] = 8',
+        True,
+        '',
+        """
+        - reads X[0] = X' (X.def') at (0, 0) of i' if (<= 0 i') if (< i' 2)
+        - writes A[j'] = 1 (true) at (0, 0, 0) of i', j' if (<= 0 i') if (< i' 2) if int(X') if (<= 0 j') if (<
+            j' X')
+        - writes X[0] = 8 (true) at (0, 1) of i' if (<= 0 i') if (< i' 2)
+        - a loop bound that is undef: X.def' at (0, 0) if (<= 0 i') if (< i' 2) if int(X')
+        - no overflow: (=> (< 0 X') int((+ X' (- 1)))) at (0, 0) if (<= 0 i') if (< i' 2) if int(X')
+        - in bounds: (and (<= 0 j') (< j' 8)) at (0, 0, 0) if (<= 0 i') if (< i' 2) if int(X') if (<= 0 j') if
+            (< j' X')
+        - havoc: X', X.def'
+        """,
+    ),
     'strides and offsets': (
         "x: T.let[T.int32] = X[0]\ny: T.let[T.int32] = X[1]\n"
         "V = T.decl_buffer((2,), 'int32', data=A.data, strides=(x,), elem_offset=y)\nB[0] = 1",
@@ -378,6 +394,17 @@ CASES = {
 def test_what_a_run_touches(text: str, apart: bool, meanwhile: str, expected: str) -> None:
     found = "\n".join(f"- {line}" for line in run_of(text, apart=apart, meanwhile=meanwhile))
     assert found.split() == expected.split(), found
+
+
+@pytest.mark.parametrize("text", ["while X[n] > 0:\n    X[0] = 1", "assert X[n] > 0, 'no'", "A[0:4] = X[0:4]"])
+def test_what_is_evaluated_leaves_the_place_as_it_was(text: str) -> None:
+    """The condition of a while loop is evaluated after arbitrarily many iterations, but the loop begins before them."""
+    func = program(text, PARAMS)
+    here = begin(func, Entry())
+    path, env, memory, seen = [*here.path], {**here.env}, {**here.memory}, {*here.seen}
+    found = evaluation(here, func.body).context
+    assert (here.path, here.env, here.memory, here.seen) == (path, env, memory, seen)
+    assert (found.memory == memory) is not isinstance(func.body, While)
 
 
 @pytest.mark.parametrize(("start", "fine"), [("0", True), ("4", True), ("5", False), ("-1", False), ("n", False)])
@@ -415,6 +442,25 @@ def test_accesses_of_several_types_overlap_in_bytes() -> None:
             assert overlap(x, y) is overlap(y, x) is f.boolean(expected)
         lanes = [f.replace(overlap(x, four), {four.inner[0]: f.integer(lane)}) for x in (a, one) for lane in range(4)]
         assert lanes == [f.boolean(w == k)] * 4 + [f.boolean(w * 4 + lane == v) for lane in range(4)]
+
+
+def test_in_another_iteration_other_values_of_the_same_blocks_are_open() -> None:
+    """What is loaded of licensed blocks and what a store leaves there, of each in its turn; other blocks have bits."""
+    params = ", ".join(f'{name}: T.Buffer((8,), "float32")' for name in "ABDX")
+    func = program("for i in range(8):\n    D[i] = A[i] + B[i]\n    A[i] = D[i] + A[i]\n    B[i] = D[i] + B[i]", params)
+    licensed = {b.data for b in func.buffers if b.name in "AB"}
+    context = begin(func, Entry(licensed=frozenset(licensed)))
+    run = instance(context, func.body)
+    apart = run.renamed_apart()
+    assert apart.keys() == set(run.havoc) and not apart.keys() & set(apart.values())
+    loads = {a.value.value: a.buffer.data for a in run.accesses if not a.write}
+    left = {a.value.value: a.buffer.data for a in run.accesses if a.write and a.buffer.data in licensed}
+    assert run.held == left.keys() and {*loads.values()} > {*left.values()} == licensed
+    for value, block in (loads | left).items():
+        other = apart[value]
+        for term in (value, other):
+            premise = f.fp("fp.isNaN", f.BOOL, term)
+            assert context.usable(premise) == (() if block in licensed else (premise,))
 
 
 def test_nothing_moves_past_a_barrier_and_reads_do_not_meet() -> None:

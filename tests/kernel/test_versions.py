@@ -59,6 +59,17 @@ def test_what_earlier_iterations_stored(stored: int, asked: int, value: int, *, 
         refused(f, moves.decide((1, 0, 0, 0), True), "the branch is always taken here")
 
 
+@pytest.mark.parametrize(("k", "known"), [(0, False), (1, True)])
+def test_how_far_an_inner_loop_runs_may_change_with_each_iteration(k: int, *, known: bool) -> None:
+    """It begins with one iteration; if it has four the next time, B[3] is stored to."""
+    body = f"A[0] = 1\nB[3] = 0\nfor i in range(2):\n    for j in range(A[0]):\n        B[j] = 5\n    A[{k}] = 4\n"
+    f = program(body + "if B[3] == 0:\n    A[1] = 1")
+    if known:
+        accepted(f, moves.decide((3,), True))
+    else:
+        refused(f, moves.decide((3,), True), "the branch is always taken here")
+
+
 def test_what_later_iterations_store_is_not_there_yet() -> None:
     body = "for i in range(4):\n    if i == 1:\n        if B[{k}] == 5:\n            A[i] = 1\n    B[i] = 5"
     accepted(program(body.format(k=0)), moves.decide((0, 0, 0), True))

@@ -7,7 +7,7 @@ which the program leaves 3.
 
 from __future__ import annotations
 
-from tests.kernel.programs import PROVER, program, refused, store, variable, why
+from tests.kernel.programs import PROVER, load, program, refused, store, variable, why
 from verified_tir.ir.expr import Undef, Var
 from verified_tir.ir.stmt import If
 from verified_tir.ir.sugar import const
@@ -18,6 +18,7 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Refines, Rule, apply, reflexive
+from verified_tir.schedule.edits import rewritten
 
 PARAMS = 'A: T.Buffer((5,), "int32"), n: T.int32'
 x, y = Var.fresh("x"), Var.fresh("y")
@@ -41,6 +42,17 @@ def test_a_let_binds_the_variable_of_the_padding() -> None:
     assert isinstance(found, Unproved), "accepted, though A[5] ends as 3 where n is 6"
     assert found.obligation.claim == "the padding of A holds its value at the end"
     then(then(bound, Insert((0,), If(y > 5, store(new, 7, 5)))), PadValue(new, 0, const(7)))
+
+
+def test_an_access_does_not_bind_the_variables_of_padding_that_is_forbidden() -> None:
+    """Whether A[0] may be touched is asked with 0 for y; then y is n again, which is what the program adds."""
+    start = reflexive(program("B[0] = A[0] + n", 'A: T.Buffer((5,), "int32"), B: T.Buffer((1,), "int32"), n: T.int32'))
+    a, n = start.after.buffers[0], variable(start.after, "n")
+    moved = then(start, Relayout(a, LayoutMap((x,), (x,), (y,), (y,), (const(6),), y >= 5), None))
+    bound = then(moved, Bind((), y, n))
+    element = load(moved.after.buffers[0], 0)
+    refused(bound, rewritten((0,), (0,), element), "A[0] equals A[0] + y")
+    then(bound, rewritten((0,), (0,), element + n))
 
 
 def test_a_map_has_variables_of_its_own() -> None:
