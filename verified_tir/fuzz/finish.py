@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, final
 
-from verified_tir.fuzz import findings, sandbox
+from verified_tir.fuzz import findings
 from verified_tir.fuzz.cases import check, redraw, shrink
 from verified_tir.fuzz.failure import DIED, HANG, Failure, Key
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.running import Journal
+from verified_tir.fuzz.sandbox import check_apart
 from verified_tir.fuzz.target import Observed, Target
 
 _ATTEMPTS: Final = 3
@@ -82,8 +83,7 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
 
     hang = task.key.kind == HANG
     until = time.monotonic() + min(max(task.seconds, _SLOW * task.limit) if hang else task.seconds, task.left)
-    possible = (sandbox.CAN_FORK or not task.apart) and not (hang and task.hurry)
-    smaller = shrink(target, finding.choices, fails, until) if possible else None
+    smaller = None if hang and task.hurry else shrink(target, finding.choices, fails, until)
     # The smallest case speaks for itself: its message, not that of the one it came from.
     last: list[Failure | None] = []
     case: list[Any] = []
@@ -112,17 +112,15 @@ def _checker(target: Target[Any], task: Finish, journal: Journal) -> Checker:
             journal.idle()
 
     def apart(case: Any, choices: bytes) -> Failure | None:
-        return sandbox.check_apart(target, name, case, task.limit)
+        return check_apart(target, name, case, task.limit)
 
-    return apart if task.apart and sandbox.CAN_FORK else here
+    return apart if task.apart else here
 
 
 def _confirmed(
     target: Target[Any], task: Finish, checker: Checker, other: Callable[[Failure, bytes], None]
 ) -> Failure | None:
     """The failure once more, if the case still fails so."""
-    if task.apart and not sandbox.CAN_FORK:
-        return task.finding.failure
     for _ in range(1 if task.key.kind == HANG else _ATTEMPTS):
         found: list[Failure | None] = []
 

@@ -122,7 +122,7 @@ class Hand:
 
     def death(self, *, hung: bool) -> Death:
         """How it ended; it is stopped first if it hangs."""
-        if hung and hasattr(signal, "SIGUSR1") and self.process.pid is not None:
+        if hung and self.process.pid is not None:
             with contextlib.suppress(OSError):
                 os.kill(self.process.pid, signal.SIGUSR1)
             time.sleep(_DUMP)
@@ -141,7 +141,7 @@ class Hand:
 
     def _kill(self) -> None:
         """Kill the process and those that it started, which are of its group: a case that hangs may be one of them."""
-        if self.process.pid is not None and hasattr(os, "killpg") and self.process.is_alive():
+        if self.process.pid is not None and self.process.is_alive():
             with contextlib.suppress(ProcessLookupError):  # it has no group yet, and has started nothing
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -177,9 +177,6 @@ def _environment(**values: str) -> Iterator[None]:
 @contextlib.contextmanager
 def _interrupts_held_back() -> Iterator[None]:
     """Ctrl-C is for the campaign; a process that is just starting would print a traceback."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
     resource_tracker.ensure_running()  # it would let them through again when it starts, with the first process
     old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -74,5 +74,5 @@ def crowding() -> float:
     """How many processes wait for each processor, at least 1: a case may take so much longer before it is a hang."""
     try:
         return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    except (AttributeError, OSError):  # not every system says
+    except OSError:  # nobody knows
         return 1.0

@@ -1,7 +1,7 @@
 """A case checked in a process of its own: what kills it, or never ends, is found, and can be made smaller.
 
 The process is a fork of this one, which costs milliseconds; this one checks nothing itself, so that it has no threads
-that a fork would lose.  Where there is no ``fork`` the case is not checked again: it stays as it was found.
+that a fork would lose.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from verified_tir.fuzz.failure import Failure, failure_of_death, failure_of_hang
 from verified_tir.fuzz.running import crowding
 from verified_tir.fuzz.target import Observed, Target
 
-CAN_FORK: Final = hasattr(os, "fork")
 _DUMP: Final = 0.5
 """Seconds in which a process that hangs writes its stack."""
 
@@ -77,5 +76,4 @@ def listen_for_stacks(file: IO[str]) -> None:
     """Write this process's stack to a file if it dies, or when SIGUSR1 asks for it."""
     faulthandler.disable()  # what was enabled before some library took the signals over would only change its file
     faulthandler.enable(file, all_threads=False)
-    if hasattr(signal, "SIGUSR1"):
-        faulthandler.register(signal.SIGUSR1, file, all_threads=False)
+    faulthandler.register(signal.SIGUSR1, file, all_threads=False)

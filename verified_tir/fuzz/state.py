@@ -6,6 +6,7 @@ since then: counts and places are of one moment.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
@@ -182,11 +183,7 @@ def _locked(path: Path) -> int:
     """An open file that only one process can have; the lock goes with the process."""
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        import fcntl
-
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # not a Unix: nothing keeps two campaigns apart
-        pass
     except OSError:
         os.close(file)
         raise StateInUse(

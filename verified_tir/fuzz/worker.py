@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import sys
 import tempfile
@@ -79,11 +80,9 @@ class Setup:
 
 def main(setup: Setup, link: Connection) -> None:
     """The life of a worker: it ends when nobody talks to it any more."""
-    if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)  # whoever kills this process kills those that it started
+    os.setpgid(0, 0)  # whoever kills this process kills those that it started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the campaign ends its workers itself
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     said = os.open(setup.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o644)
     os.dup2(said, 1)
     os.dup2(said, 2)
@@ -219,9 +218,7 @@ class _Counting:
 
 
 def _limit_memory() -> None:
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not a Unix, or less is allowed anyway
-        import resource
-
+    with contextlib.suppress(ValueError, OSError):  # less is allowed anyway, or the system has no such limit
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, hard))
 
@@ -231,10 +228,6 @@ def _short(failure: Failure) -> Failure:
 
 
 def _memory() -> int:
-    """The most memory that this process had, in bytes; 0 where nobody knows."""
-    try:
-        import resource
-    except ImportError:  # not a Unix
-        return 0
+    """The most memory that this process had, in bytes."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
