@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,9 @@ from tests.nightly import few
 from tests.schedule.schedule_programs import program
 from tests.schedule.schedule_strategies import programs
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
-from verified_tir import Schedule, ScheduleError
+from verified_tir import Schedule, ScheduleError, parse_func
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.visit import rewrite
 
 Golden = Callable[[str, str], None]
 
@@ -332,3 +335,23 @@ def test_fission_and_merge_are_opposites() -> None:
     parts = s.script()
     s.merge_adjacent_loops(*[v for v in s.loops() if v.name == "i"])
     assert s.script() == Schedule(program("softmax")).script() != parts
+
+
+def test_the_buffer_is_not_told_by_its_name() -> None:
+    """Two buffers are called A: the one that both loops access is meant, whatever the question says."""
+    func = parse_func("""
+@T.prim_func
+def f(A: T.Buffer((8,), "int32"), B: T.Buffer((16,), "int32"), P: T.Buffer((8,), "int32")):
+    for i in range(8):
+        A[i] = B[P[i] & 7]
+    for j in range(8):
+        B[7 - j] = 0
+""")
+    renamed = rewrite(func, lambda n: replace(n, name="A") if isinstance(n, Buffer) and n.name == "B" else None)
+    with pytest.raises(ScheduleError) as refused:
+        Schedule(renamed).merge_adjacent_loops()
+    assert refused.value.reason.endswith(
+        "(condition 2: what the first loop reads, the second does not write in an earlier iteration; "
+        "but the first reads at most A[i0] where i0 in range(16) (an index depends on more than loops), "
+        "the second writes A[i0] where i0 in range(7 - j, 8 - j))"
+    )

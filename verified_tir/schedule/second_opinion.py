@@ -234,7 +234,7 @@ def _ask(
         before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_STEPS, most_elements=_ELEMENTS,
         solver=solver, reordered=allowed,
     )  # fmt: skip
-    if isinstance(first.verdict, Unknown) and "other terms" in first.verdict.reason:
+    if isinstance(first.verdict, Unknown) and first.verdict.other_terms:
         return validate(
             before, after, sizes=sizes, maps=maps, most_operations=most, most_steps=_LONGER,
             solver=solver, reordered=allowed,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, final
 
 from verified_tir.index.bounds import Ranges
@@ -23,7 +23,7 @@ from verified_tir.ir.visit import bound_vars, nodes_of
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import NoMatch, Refusal
+from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver
@@ -52,6 +52,14 @@ class TacticFailed(Exception):
 def fail(reason: str, path: Path = ()) -> TacticFailed:
     """A refusal by the tactic itself."""
     return TacticFailed(NoMatch(path, reason))
+
+
+def with_hint(failed: TacticFailed, hint: str) -> TacticFailed:
+    """A refusal of the kernel with something added to its claim, for what people read."""
+    refusal = failed.refusal
+    assert isinstance(refusal, Unproved)
+    claim = f"{refusal.obligation.claim} ({hint})"
+    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=claim)))
 
 
 @final

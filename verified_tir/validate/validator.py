@@ -220,8 +220,8 @@ def _memories(
             found = tried(passed_over, inputs_to_try(build.terms, decision, first, events, solver))
         if found.witness is None and found.cut:
             in_part = replayed_in_part(*sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
-            return in_part or Unknown(decision.left + " (the programs could not be run)")
-        return found.witness or Unknown(decision.left)
+            return in_part or Unknown(f"{decision.left} (the programs could not be run)", bool(decision.undecided))
+        return found.witness or Unknown(decision.left, bool(decision.undecided))
     return _settled(decision, vacuous)
 
 

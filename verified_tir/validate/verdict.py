@@ -100,9 +100,14 @@ class Different:
 @final
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Neither could be shown."""
+    """Neither could be shown.
+
+    ``other_terms``: what is left is whether terms are equal, so that a longer search may find an input that shows a
+    difference.
+    """
 
     reason: str
+    other_terms: bool = False
 
     def __str__(self) -> str:
         return f"unknown: {self.reason}"

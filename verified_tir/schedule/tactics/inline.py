@@ -15,14 +15,15 @@ from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, Load, Not, Undef, Var
+from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, LetExpr, Load, Not, Undef, Var
+from verified_tir.ir.find import data_vars
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, For, Stmt, Store
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.ir.visit import map_children, nodes_of, walk
 from verified_tir.kernel.effects import written_blocks
-from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Drop
@@ -210,20 +211,17 @@ def replace_with(session: Session, path: Path, where: ExprPath, new: Expr) -> No
     An operation around an integer from memory wraps, and one on indices must not overflow.  That it does not is proved
     when the whole operation is what is replaced.
     """
-    stmt = session.stmt(path)
-    problem: TacticFailed | None = None
-    for depth in range(len(where), 0, -1):
-        whole = replace_expression(expression_at(stmt, where[:depth]), where[depth:], new)
-        assert isinstance(whole, Expr)
-        try:
-            session.apply(rewritten(path, where[:depth], whole))
-            return
-        except TacticFailed as refused:
-            problem = refused
-            if not (isinstance(refused.refusal, NoMatch) and "index arithmetic" in refused.refusal.reason):
-                break
-    assert problem is not None
-    raise problem
+    stmt, data = session.stmt(path), data_vars(session.func.body)
+    turned = is_index(new, data) and not is_index(expression_at(stmt, where), data)
+    for depth in range(len(where) - 1, 0, -1):
+        old = expression_at(stmt, where[:depth])
+        around = replace_expression(old, where[depth:], new)
+        assert isinstance(around, Expr)
+        named = turned and isinstance(old, LetExpr) and where[depth] == 0  # the name would be one of an index
+        turned = is_index(around, data) and not is_index(old, data)
+        if turned or named:
+            where, new = where[:depth], around
+    session.apply(rewritten(path, where, new))
 
 
 # ------------------------------------------------------------------------------------------------------ what is left

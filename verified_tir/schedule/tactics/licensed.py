@@ -17,8 +17,9 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
+from verified_tir.logic.formula import Term
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.schedule.session import Session, TacticFailed, fail, owner
+from verified_tir.schedule.session import Session, TacticFailed, fail, owner, with_hint
 
 
 def apply_licensed(session: Session, rule: Reassociate | Reorder, data: Var, word: str, remedy: str) -> None:
@@ -111,9 +112,11 @@ def _with_remedy(failed: TacticFailed, remedy: str, name: str) -> TacticFailed:
     refusal = failed.refusal
     if not isinstance(refusal, Unproved) or refusal.obligation.name != name:
         return failed
-    claim = refusal.obligation.claim
-    if claim.endswith(" is NaN"):
-        how = "assume it: T.assume(x == x) is false of NaN"
-    else:
-        how = f"another order may be allowed: {remedy}"
-    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=f"{claim} ({how})")))
+    if _is_about_nan(refusal.obligation.goal):  # of a NaN nothing is allowed
+        return with_hint(failed, "assume it: T.assume(x == x) is false of NaN")
+    return with_hint(failed, f"another order may be allowed: {remedy}")
+
+
+def _is_about_nan(goal: Term) -> bool:
+    """Whether a question is whether something is a NaN."""
+    return goal.op == "not" and goal.args[0].op == "fp.isNaN"

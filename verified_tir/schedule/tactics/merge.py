@@ -14,21 +14,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from typing import TypeAlias
 
 from verified_tir.index.evaluate import NotEvaluable, UnsafeIndex, evaluate
-from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Block, For, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.stmt import Assert, Block, For, Seq, Stmt, Store, While
+from verified_tir.ir.visit import free_vars, nodes_of, walk
+from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.obligation import Unproved
+from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.logic.called import called
 from verified_tir.logic.verdict import Refuted
 from verified_tir.schedule import moves
 from verified_tir.schedule.footprint import footprint_of
 from verified_tir.schedule.rule_builders import labelled, unwrapped
-from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail, with_hint
 
 COMBINATIONS = 64
 """How many values of inner loops are looked at for the element in which two iterations meet."""
@@ -114,7 +115,7 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
     try:
         session.apply(moves.fuse(where, position))
     except TacticFailed as refused:
-        raise _explained(refused, first, second) from None
+        raise _explained(session, refused, first, second) from None
     session.renamed[second.var] = first.var
     place = where if isinstance(session.stmt(where), For) else place
     loop = session.at(place, For)
@@ -147,82 +148,84 @@ def _unwrap(session: Session, path: Path) -> Labels:
     return tuple(found)
 
 
-def _explained(failed: TacticFailed, first: For, second: For) -> TacticFailed:
+def _explained(session: Session, failed: TacticFailed, first: For, second: For) -> TacticFailed:
     """A refusal that says which of the two conditions fails, and in which element the iterations meet."""
     refusal = failed.refusal
     if not (isinstance(refusal, Unproved) and refusal.obligation.name == "dependence"):
         return failed
-    claim = refusal.obligation.claim
-    if "no dependence between" not in claim:
+    if any(opaque_calls(s) or nodes_of(s, Assert) or nodes_of(s, While) for s in (first, second)):
+        return failed  # these stay in their places, whatever they access
+    late = _accesses(session.stmt(refusal.obligation.place))
+    early = [n for n in walk(second.body) if isinstance(n, (Load, Store))]
+    pairs = [(a, b) for a in late for b in early if _conflict(a, b)]
+    if not pairs:
         return failed
-    writes = "between the write and" in claim
+    pair, where = _meeting(refusal, first, second, pairs)
+    writes = isinstance(pair[0], Store)
+    if not where:
+        one = footprint_of(first.body, pair[0].buffer, reads=not writes, writes=writes)
+        two = footprint_of(second.body, pair[0].buffer, reads=writes)
+        verbs = ("writes", "touches") if writes else ("reads", "writes")
+        where = f"but the first {verbs[0]} {one}, the second {verbs[1]} {two}"
     if writes:
         why = "condition 1: what the first loop writes, the second does not touch in an earlier iteration"
     else:
         why = "condition 2: what the first loop reads, the second does not write in an earlier iteration"
-    where = _meeting(refusal, first, second)
-    # of two views of one block the claim names that of the first loop
-    buffer = next((b for b in (*_buffers(first), *_buffers(second)) if claim.endswith(f" of {b.name}")), None)
-    if not where and buffer is not None:
-        one = footprint_of(first.body, buffer, reads=not writes, writes=writes)
-        two = footprint_of(second.body, buffer, reads=writes)
-        verbs = ("writes", "touches") if writes else ("reads", "writes")
-        where = f"but the first {verbs[0]} {one}, the second {verbs[1]} {two}"
-    more = f"{why}; {where}" if where else why
-    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=f"{claim} ({more})")))
+    return with_hint(failed, f"{why}; {where}")
 
 
-def _buffers(loop: For) -> list[Buffer]:
-    return [n.buffer for n in walk(loop.body) if isinstance(n, (Load, Store))]
+Access: TypeAlias = Load | Store
 
 
-def _meeting(refusal: Unproved, first: For, second: For) -> str:
-    """The element that a later iteration of the first loop and an earlier one of the second touch, as text."""
+def _accesses(stmt: Stmt) -> list[Access]:
+    """The accesses that a statement makes itself."""
+    loads: list[Access] = [n for e in expressions(stmt) for n in nodes_of(e, Load)]
+    return [*loads, stmt] if isinstance(stmt, Store) else loads
+
+
+def _conflict(a: Access, b: Access) -> bool:
+    return a.buffer.data is b.buffer.data and (isinstance(a, Store) or isinstance(b, Store))
+
+
+def _meeting(
+    refusal: Unproved, first: For, second: For, pairs: Sequence[tuple[Access, Access]]
+) -> tuple[tuple[Access, Access], str]:
+    """Of some accesses two that meet in one element in a later iteration of the first loop and an earlier one of the
+    second, and that element as text; two of which that is not known, if none are seen to meet."""
     verdict, names = refusal.verdict, called(refusal.obligation, refusal.would_be)
-    if not isinstance(verdict, Refuted):
-        return ""
     values: dict[str, list[int]] = {}
-    for name, value in verdict.model.values.items():
+    for name, value in verdict.model.values.items() if isinstance(verdict, Refuted) else ():
         if name in names:
             values.setdefault(names[name], []).append(value)
     # the loop that both become is called as the first one is
     i, j = values.get(first.var.name, []), values.get(f"{first.var.name}'", [])
     if len(i) != 1 or len(j) != 1:
-        return ""
-    late, early = _elements(first, i[0], values), _elements(second, j[0], values)
-    verbs = refusal.obligation.claim.rpartition("between the ")[2].split()
-    for buffer, write, element in late:
-        wanted = (buffer, verbs[3] == "write", element)
-        if write == (verbs[0] == "write") and refusal.obligation.claim.endswith(f" of {buffer}") and wanted in early:
-            text = ", ".join(map(str, element))
-            return f"but both touch {buffer}[{text}] where {first.var.name} = {i[0]} and {second.var.name}' = {j[0]}"
-    return ""
+        return pairs[0], ""
+    unknown: list[tuple[Access, Access]] = []
+    for a, b in pairs:
+        late, early = _elements(a, first.var, i[0], values), _elements(b, second.var, j[0], values)
+        meet = [e for e in late if e in early] if a.buffer is b.buffer else []
+        if meet:
+            element = f"{a.buffer.name}[{', '.join(map(str, meet[0]))}]"
+            return (a, b), f"but both touch {element} where {first.var.name} = {i[0]} and {second.var.name}' = {j[0]}"
+        if a.buffer is not b.buffer or not (late and early):
+            unknown.append((a, b))
+    return (unknown or pairs)[0], ""
 
 
-Touched = tuple[str, bool, tuple[int, ...]]
-"""A buffer's name, whether it is written, and an element."""
-
-
-def _elements(loop: For, iteration: int, values: Mapping[str, list[int]]) -> list[Touched]:
-    """Elements that an iteration touches, for the values that a counterexample gives to the variables inside."""
-    found: list[Touched] = []
-    for n in walk(loop.body):
-        match n:
-            case Load(buffer=b, indices=indices) | Store(buffer=b, indices=indices):
-                variables = [v for v in dict.fromkeys(v for e in indices for v in free_vars(e)) if v is not loop.var]
-                choices = [values.get(v.name, []) + values.get(f"{v.name}'", []) for v in variables]
-                for choice in itertools.islice(itertools.product(*choices), COMBINATIONS):
-                    point = {loop.var: iteration, **dict(zip(variables, choice, strict=True))}
-                    element = _at(indices, point)
-                    found += [] if element is None else [(b.name, isinstance(n, Store), element)]
+def _elements(access: Access, var: Var, value: int, values: Mapping[str, list[int]]) -> list[tuple[int, ...]]:
+    """Elements of an access in an iteration, for the values that a counterexample gives to other variables; none if
+    these do not say."""
+    others = [v for v in dict.fromkeys(v for e in access.indices for v in free_vars(e)) if v is not var]
+    choices = [values.get(v.name, []) + values.get(f"{v.name}'", []) for v in others]
+    found: list[tuple[int, ...]] = []
+    for choice in itertools.islice(itertools.product(*choices), COMBINATIONS):
+        try:
+            element = evaluate(access.indices, {var: value, **dict(zip(others, choice, strict=True))})
+        except (NotEvaluable, UnsafeIndex):
+            continue
+        found.append(tuple(map(int, element)))
     return found
-
-
-def _at(indices: Sequence[Expr], point: Mapping[Var, int]) -> tuple[int, ...] | None:
-    try:
-        return tuple(int(x) for x in evaluate(indices, point))
-    except (NotEvaluable, UnsafeIndex):
-        return None
 
 
 # -- moving ------------------------------------------------------------------------------------------------------------

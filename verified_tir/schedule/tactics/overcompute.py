@@ -13,7 +13,7 @@ two nests become one (``dependence``), and the two guards, of opposite condition
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.conditions import conjuncts, negate
@@ -26,7 +26,7 @@ from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import map_children, sub_statements
-from verified_tir.kernel.effects import EVERYTHING, written_blocks
+from verified_tir.kernel.effects import EVERYTHING, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import expressions
@@ -152,20 +152,15 @@ def _overwritten_later(session: Session, path: Path, why: TacticFailed) -> None:
                         session.apply(moves.merge((*place, *below)))
                     return
                 except TacticFailed as problem:
-                    why = better(why, problem)
+                    why = better(why, problem, wanted, around.stmts[path[depth] + 1 :][:distance])
     raise why
 
 
-def better(one: TacticFailed, other: TacticFailed) -> TacticFailed:
-    """The more telling of two reasons: that what is overwritten later is read before."""
-    refusal = other.refusal
-    is_one_already = isinstance(one.refusal, Unproved) and one.refusal.obligation.name == "dead-store"
-    tells = (
-        isinstance(refusal, Unproved)
-        and refusal.obligation.name == "dead-store"
-        and "no later read" in refusal.obligation.claim
-    )
-    return other if tells and not is_one_already else one
+def better(one: TacticFailed, other: TacticFailed, wanted: set[Var], later: Sequence[Stmt]) -> TacticFailed:
+    """The more telling of two reasons why some blocks are not overwritten by ``later`` statements: that these read them
+    before."""
+    found = [f.refusal.obligation.name if isinstance(f.refusal, Unproved) else "" for f in (one, other)]
+    return other if found[0] != "dead-store" == found[1] and wanted & read_blocks(*later) else one
 
 
 def _only(stmt: Stmt, way: Path) -> Stmt | None:

@@ -16,7 +16,7 @@ hold 0 in their padding, and ``C_pad``, of which what lies in the box of C is co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -38,7 +38,7 @@ from verified_tir.kernel.rules.reduction import term_of
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import with_else
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, TacticFailed, fail, with_hint
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import lay_out
 from verified_tir.schedule.tactics.loops import ceildiv, reorder
@@ -267,12 +267,10 @@ def _with_remedy(failed: TacticFailed, var: Var, einsum: Einsum) -> TacticFailed
     refuted = isinstance(refusal, Unproved) and refusal.obligation.name == "no-op"
     if summed is None or not refuted or not result.dtype.is_float:
         return failed
-    assert isinstance(refusal, Unproved)
     free = [load.buffer.name for load in einsum.factors if var not in load.indices]
     if free:
         names = " and ".join(dict.fromkeys(free))
         hint = f"{names} is not indexed by {var.name}, and 0 * inf is nan: assume that it is finite"
     else:
         hint = f"{result.name} may be -0.0, and -0.0 + 0.0 is 0.0: let the sum begin with 0.0"
-    claim = f"{refusal.obligation.claim} ({hint})"
-    return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=claim)))
+    return with_hint(failed, hint)

@@ -16,6 +16,7 @@ around are split in two first.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -197,7 +198,7 @@ def _overwritten_later(session: Session, place: Path, wanted: set[Var], why: Tac
             break  # what stands beside the loops would go with the first part
         top, behind = place[: depth + 1], around.stmts[place[depth] + 1 :][:FARTHEST]
         overwriting = [k for k, s in enumerate(behind, start=2) if wanted & written_blocks(s)]
-        for distance, padding_first in [(k, first) for k in overwriting for first in (True, False)]:
+        for distance, padding_first in itertools.product(overwriting, (True, False)):
             try:
                 with session.atomic():
                     if not padding_first:
@@ -209,7 +210,7 @@ def _overwritten_later(session: Session, place: Path, wanted: set[Var], why: Tac
                     session.apply(Erase(one, distance) if padding_first else Erase(two, distance - 1))
                 return
             except TacticFailed as problem:
-                why = better(why, problem)
+                why = better(why, problem, wanted, behind[: distance - 1])
     raise why
 
 
