@@ -15,11 +15,10 @@ from tests.schedule.schedule_programs import PROGRAMS
 from tests.schedule.test_outline import MODULE
 from tests.schedule.test_tensorize import DESCRIPTION, MATMUL, tiled
 from verified_tir import AXIS_SEPARATOR, IndexMap, Refuted, Schedule, TensorIntrin, script
-from verified_tir.certificate.replay import make
 from verified_tir.ir.expr import IntImm, Load
 from verified_tir.logic.smtlib import query
 from verified_tir.schedule.recorded_text import Unrecordable
-from verified_tir.schedule.recording import PRIMITIVES, Call, revived
+from verified_tir.schedule.recording import PRIMITIVES, Call, repeat, revived
 from verified_tir.schedule.schedule import StepRecord
 from verified_tir.script import tir as T
 
@@ -328,7 +327,7 @@ def replay(s: Schedule) -> Schedule:
     for record in s.steps[1:]:
         assert record.call is not None and not record.call.problem, record.call
         noted = json.loads(json.dumps([record.call.arguments, record.call.named]))
-        make(again, Call(record.call.primitive, *noted))
+        repeat(again, Call(record.call.primitive, *noted))
     return again
 
 
@@ -448,7 +447,7 @@ def test_what_has_no_text_is_said() -> None:
 )
 def test_notes_that_fit_nothing_are_refused(call: Call, why: str) -> None:
     with pytest.raises(Unrecordable, match=why):
-        make(Schedule(STAGES), call)
+        repeat(Schedule(STAGES), call)
 
 
 def test_a_refused_step_leaves_no_note_behind() -> None:

@@ -25,7 +25,7 @@ from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.step import Rule
 from verified_tir.kernel.theorem import apply, licensed, reflexive, without_licence
 from verified_tir.logic.solver import Solver
-from verified_tir.schedule import intrinsics, schedule, session
+from verified_tir.schedule import schedule, session
 
 
 @final
@@ -102,7 +102,6 @@ def recorded() -> Iterator[list[Event]]:
         mock.patch.object(session, "without_licence", dropped),
         mock.patch.object(schedule, "verify_program", checked),
         mock.patch.object(schedule, "reflexive", beginning),
-        mock.patch.object(intrinsics, "reflexive", beginning),
     ):
         yield events
 

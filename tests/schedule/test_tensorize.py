@@ -11,6 +11,7 @@ from verified_tir.certificate.replay import made_again
 from verified_tir.ir.expr import Var
 from verified_tir.ir.script import script
 from verified_tir.logic.solver import Solver
+from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.intrinsics import TensorIntrin
 
 DESCRIPTION = """
@@ -295,7 +296,7 @@ def double(X: T.Buffer((4,), "float32")):
 
 
 def test_intrinsics_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(TensorIntrin, "registered", {})
+    monkeypatch.setattr(Intrinsic, "registered", {})
     TensorIntrin.register("mma", DESCRIPTION, unrolled)
     TensorIntrin.register("mma", DESCRIPTION, unrolled)  # as when a file is loaded twice
     with pytest.raises(ValueError, match="there is another intrinsic 'mma' already"):
@@ -307,7 +308,7 @@ def test_intrinsics_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotApplicable, match="an intrinsic is a TensorIntrin, its name"):
         s.tensorize(loop, 7)
     s.tensorize(loop, "mma")
-    monkeypatch.setattr(TensorIntrin, "registered", {})  # the note holds the intrinsic itself
+    monkeypatch.setattr(Intrinsic, "registered", {})  # the note holds the intrinsic itself
     calls = [r.call for r in s.steps[1:] if r.call is not None]
     again = made_again(script(s.steps[0].before), calls, Solver())
     assert again.script() == s.script()

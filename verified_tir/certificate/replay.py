@@ -9,7 +9,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.logic.solver import Solver
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.recorded_text import Unrecordable
-from verified_tir.schedule.recording import PRIMITIVES, Call, revived
+from verified_tir.schedule.recording import Call, repeat
 from verified_tir.schedule.schedule import Schedule
 
 
@@ -38,23 +38,10 @@ def made_again(text: str, calls: Sequence[Call], solver: Solver) -> Schedule:
         raise ReplayFailed(0, _said(refused)) from refused
     for k, call in enumerate(calls, 1):
         try:
-            make(schedule, call)
+            repeat(schedule, call)
         except Exception as refused:  # so are arguments that somebody wrote
             raise ReplayFailed(k, _said(refused)) from refused
     return schedule
-
-
-def make(schedule: Schedule, call: Call) -> None:
-    """Make a noted call on a schedule that stands at the program before it.
-
-    :raises Unrecordable: if it is not a call of a primitive with arguments that fit.
-    :raises ScheduleError: if the step is refused.
-    """
-    primitive = PRIMITIVES.get(call.primitive)
-    if primitive is None:
-        raise Unrecordable(f"there is no primitive {call.primitive!r}")
-    arguments, named = revived(schedule, call)
-    primitive(schedule, *arguments, **named)
 
 
 def _said(refused: Exception) -> str:

@@ -11,7 +11,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
 from verified_tir.schedule.errors import NotApplicable
 from verified_tir.schedule.functions import outlined
-from verified_tir.schedule.intrinsics import TensorIntrin
+from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import PRIMITIVES, recorded
 from verified_tir.schedule.session import Handle
@@ -29,7 +29,7 @@ def _with_schedules_noted(
     @functools.wraps(method)
     def call(self: CallPrimitives, /, *args: P.args, **named: P.kwargs) -> T:
         def plain(value: Any) -> Any:
-            return TensorIntrin.of_schedule(value) if isinstance(value, CallPrimitives) else value
+            return Intrinsic.of_schedule(value) if isinstance(value, CallPrimitives) else value
 
         return method(self, *map(plain, args), **{k: plain(v) for k, v in named.items()})
 
@@ -79,7 +79,7 @@ class CallPrimitives(Primitives):
         """
         del preserve_unit_iters
         said = (loop, getattr(tensor_intrin, "name", tensor_intrin))
-        return self._do("tensorize", said, lambda s: tensorize.tensorize(s, loop, tensor_intrin))
+        return self._do("tensorize", said, lambda s: tensorize.tensorize(s, loop, tensor_intrin, self._lemma))
 
     @recorded
     def outline(self, loop: Handle, name: str) -> str:
@@ -107,7 +107,7 @@ class CallPrimitives(Primitives):
             hold: what is written overlaps another argument, for example.
         """
         said = (block, getattr(function, "name", function))
-        self._do("refine_call", said, lambda s: tensorize.refine_call(s, block, function))
+        self._do("refine_call", said, lambda s: tensorize.refine_call(s, block, function, self._lemma))
 
     @recorded
     def assume_precondition(self, block: str, function: str) -> None:

@@ -30,7 +30,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import substitute
 from verified_tir.schedule.constraint import IndexFunction
 from verified_tir.schedule.copies import blocks_of_copies
-from verified_tir.schedule.intrinsics import TensorIntrin
+from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.recorded_text import (
     Unrecordable,
     expressions_meant,
@@ -131,8 +131,8 @@ def _placed(session: Session, parameter: str, value: Any) -> Any:
     """The loop or the buffer that a name means: in the program's text names may be others (``I`` is ``I_`` there)."""
     if not isinstance(value, str):
         return value
-    if parameter in _INTRINSICS and value in TensorIntrin.registered:
-        return TensorIntrin.registered[value]
+    if parameter in _INTRINSICS and value in Intrinsic.registered:
+        return Intrinsic.registered[value]
     try:
         if parameter in _LOOPS and not session.has_block(value):
             return session.loop(value)[1].var
@@ -192,7 +192,7 @@ def _noted(session: Session, value: Any) -> Any:
             return {"function": expressions_noted(session, inputs, (output,))}
         case IndexMap(inputs=inputs, outputs=outputs, separators=separators):
             return {"index_map": expressions_noted(session, inputs, outputs) | {"separators": list(separators)}}
-        case TensorIntrin():
+        case Intrinsic():
             return {"tensor_intrin": value.as_json()}
     raise Unrecordable(f"an argument of type {type(value).__name__} has no text")
 
@@ -249,6 +249,17 @@ def revived(schedule: _Recording, call: Call) -> tuple[list[Any], dict[str, Any]
         raise Unrecordable(f"{type(problem).__name__}: {problem}") from problem
 
 
+def repeat(schedule: Any, call: Call) -> None:
+    """Make a call again in a schedule whose program is the one before that step.
+
+    :raises Unrecordable: if it is not a call of a primitive with arguments that fit.
+    """
+    if call.primitive not in PRIMITIVES:
+        raise Unrecordable(f"there is no primitive {call.primitive!r}")
+    arguments, named = revived(schedule, call)
+    PRIMITIVES[call.primitive](schedule, *arguments, **named)
+
+
 def _value(session: Session, noted: Any) -> Any:
     match noted:
         case None | bool() | int() | str():
@@ -258,7 +269,7 @@ def _value(session: Session, noted: Any) -> Any:
         case {"float": str(text), **rest} if not rest:
             return math.copysign(math.nan, -1) if text == "-nan" else float.fromhex(text)
         case {"tensor_intrin": dict(values), **rest} if not rest:
-            return TensorIntrin.from_json(values)
+            return Intrinsic.from_json(values)
         case {"tuple": list(items), **rest} if not rest:
             return tuple(_value(session, v) for v in items)
         case {"loop": _} | {"symbol": _}:

@@ -32,6 +32,7 @@ from verified_tir.logic.verdict import Discharged
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import NotApplicable, ScheduleError
 from verified_tir.schedule.functions import program_of
+from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
 from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.primitives_annotations import AnnotationPrimitives
@@ -42,7 +43,7 @@ from verified_tir.schedule.primitives_inline import InlinePrimitives
 from verified_tir.schedule.primitives_loops import LoopPrimitives
 from verified_tir.schedule.primitives_reductions import ReductionPrimitives
 from verified_tir.schedule.primitives_staging import StagingPrimitives
-from verified_tir.schedule.recording import Call, recorded
+from verified_tir.schedule.recording import Call, recorded, repeat
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Handle, Session, TacticFailed
 from verified_tir.schedule.shown import listed, map_text, short
@@ -132,6 +133,20 @@ class Schedule(
         self._records.append(StepRecord("program", program.name, obligations, seconds, program, expanded))
         for block, function in owed:
             self.assume_precondition(block, function)
+
+    @classmethod
+    def _of_any_arguments(cls, func: PrimFunc, solver: Solver | None = None) -> Schedule:
+        """A schedule whose theorem is about arguments of any kind, not only those of definite values, since what a
+        statement leaves undefined may be passed to a function."""
+        s = cls(func, solver=solver)
+        s._session = Session(reflexive(s.func), s._session.prover)
+        return s
+
+    def _lemma(self, intrinsic: Intrinsic) -> Refines:
+        s = Schedule._of_any_arguments(intrinsic.description, self.solver)
+        for step in intrinsic.steps:
+            repeat(s, Call(step["primitive"], step["arguments"], step["named"]))
+        return s.theorem
 
     # -- what there is ------------------------------------------------------------------------------------------
 

@@ -7,6 +7,9 @@ proves that the accesses through the views are the same, what the description as
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.ir.expr import Expr, Load, Var
@@ -21,9 +24,10 @@ from verified_tir.kernel.rules.call import Implement, Refine
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare, Drop
+from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.edits import redirected
 from verified_tir.schedule.functions import assumes, head
-from verified_tir.schedule.intrinsics import TensorIntrin, lemma
+from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.rule_builders import annotated, labelled
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.simplify import simplify_expressions
@@ -33,28 +37,31 @@ from verified_tir.schedule.tactics.windows import Window, window
 INTRINSIC = "tensorized"
 """The annotation of a label: the intrinsic that its body was made of."""
 
+Lemma: TypeAlias = Callable[[Intrinsic], Refines]
+"""What proves that an intrinsic's steps lead from its description to another program."""
 
-def tensorize(session: Session, place: Handle, which: TensorIntrin | str) -> str:
+
+def tensorize(session: Session, place: Handle, which: Intrinsic | str, lemma: Lemma) -> str:
     """Replace the nest of a loop, or a block, by an intrinsic; gives the name of the block that it becomes."""
     path = session.place(place)
     try:
-        intrin = TensorIntrin.get(which) if isinstance(which, str) else which
+        intrin = Intrinsic.get(which) if isinstance(which, str) else which
     except ValueError as problem:
         raise fail(str(problem), path) from problem
-    if not isinstance(intrin, TensorIntrin):
+    if not isinstance(intrin, Intrinsic):
         raise fail(f"an intrinsic is a TensorIntrin, its name, or a schedule of its description, not {which!r}", path)
     session.apply(labelled(path, intrin.name))
     session.apply(annotated(path, ((INTRINSIC, intrin.name),)))
-    _replace(session, (*path, 0), intrin, forget=True)
+    _replace(session, (*path, 0), intrin, lemma, forget=True)
     return intrin.name
 
 
-def refine_call(session: Session, block: str, function: TensorIntrin) -> None:
+def refine_call(session: Session, block: str, function: Intrinsic, lemma: Lemma) -> None:
     """Replace what a function does at a block by what refines it; the block keeps its name."""
     path, _ = session.block(block)
-    if not isinstance(function, TensorIntrin):
+    if not isinstance(function, Intrinsic):
         raise fail(f"a function is replaced by a schedule of it, not by {function!r}", path)
-    _replace(session, (*path, 0), function, forget=False)
+    _replace(session, (*path, 0), function, lemma, forget=False)
 
 
 def precondition(session: Session, block: str, function: PrimFunc) -> None:
@@ -73,12 +80,12 @@ def precondition(session: Session, block: str, function: PrimFunc) -> None:
     session.apply(Insert((*path, 0), instantiate(function.with_body(assumed), arguments)))
 
 
-def _replace(session: Session, path: Path, intrin: TensorIntrin, *, forget: bool) -> None:
+def _replace(session: Session, path: Path, intrin: Intrinsic, lemma: Lemma, *, forget: bool) -> None:
     """The statement becomes the intrinsic; if what the description assumes does not stand in it, it is inserted.
 
     :param forget: whether what was inserted goes again afterwards.
     """
-    proved = lemma(intrin.description, intrin.steps, session.solver)
+    proved = lemma(intrin)
     described = proved.before
     site, whole = without_labels(session.stmt(path)), without_labels(described.body)
     assumed, rest = head(whole)
