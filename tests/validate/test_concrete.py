@@ -6,7 +6,7 @@ import pytest
 from verified_tir import parse_func
 from verified_tir.ir.dtype import DType
 from verified_tir.validate import Different, Equal, Unknown, concrete, validate
-from verified_tir.validate.interface import bind, parameters
+from verified_tir.validate.interface import Side, bind, parameters
 
 TEXT = """\
 @T.prim_func
@@ -20,8 +20,8 @@ def func(value: str, dtype: str = "int32"):
     return parse_func(TEXT.format(dtype, value))
 
 
-def side(program) -> concrete.Side:
-    return concrete.Side(program, parameters(program, bind(program, {}, None)), {})
+def side(program) -> Side:
+    return Side(program, parameters(program, bind(program, {}, None)), {})
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,13 @@ from hypothesis import strategies as st
 from verified_tir import parse_func
 from verified_tir.ir.dtype import DType
 from verified_tir.validate.demand.elements import choose
-from verified_tir.validate.demand.entry import places
 from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import Frames
 from verified_tir.validate.demand.instances import Effort, TooMuch, Writers
 from verified_tir.validate.demand.levels import depths
 from verified_tir.validate.demand.validator import Program, differing
 from verified_tir.validate.demand.versions import SparseAccess, Versions
-from verified_tir.validate.evaluate import Evaluator
-from verified_tir.validate.events import Events
-from verified_tir.validate.interface import Correspondence
+from verified_tir.validate.interface import Correspondence, Side, listed, parameters
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit
 from verified_tir.validate.terms import Terms
@@ -29,11 +26,10 @@ def writers(body: str, extent: int, effort: int = 10**6) -> Writers:
     """Of the one store in a program that writes B."""
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
     func = parse_func(f'@T.prim_func\ndef f(B: T.Buffer(({extent},), "int32")):\n{lines}')
-    program = Program.of(func, {}, places(func, {}))
+    program = Program.of(Side(func, parameters(func, {}), {}))
     build = Builder(Terms())
-    access = SparseAccess(build, Events(build), program.outline, {})
-    evaluator = Evaluator(build, access.events, access, frozenset())
-    frames = Frames(program.outline, evaluator, int(build.opaque("perhaps", DType.parse("bool"), 0)))
+    access = SparseAccess(build, program.outline, program.params, frozenset())
+    frames = Frames(program.outline, access.evaluator, int(build.opaque("perhaps", DType.parse("bool"), 0)))
     (site,) = program.outline.sites
     return Writers(site, program.outline, frames.writes, Effort(1001 * effort, effort))  # a look at one box each
 
@@ -136,29 +132,29 @@ def test_pairs_that_differ_by_rounding_alone_are_not_replayed():
 
 def test_elements_are_corners_boundaries_and_random_ones():
     chosen = choose((1000, 300), [[64], [7]], 100, 1)
-    assert chosen.elements.size == 100 and len(set(chosen.elements.tolist())) == 100
-    rows, columns = np.divmod(chosen.elements, 300)
+    assert chosen.size == 100 and len(set(chosen.tolist())) == 100
+    rows, columns = np.divmod(chosen, 300)
     assert {(0, 0), (0, 299), (999, 0), (999, 299)} <= set(zip(rows.tolist(), columns.tolist(), strict=True))
     assert {63, 64, 959, 960} <= set(rows.tolist()) and {6, 7, 293, 294} <= set(columns.tolist())
-    assert (choose((1000, 300), [[64], [7]], 100, 1).elements == chosen.elements).all()
-    assert choose((3, 4), [[2], []], 100, 1).elements.tolist() == list(range(12))
-    assert choose((0, 4), [[], []], 5, 1).elements.size == 0 and choose((), [], 5, 1).elements.tolist() == [0]
+    assert (choose((1000, 300), [[64], [7]], 100, 1) == chosen).all()
+    assert choose((3, 4), [[2], []], 100, 1).tolist() == list(range(12))
+    assert choose((0, 4), [[], []], 5, 1).size == 0 and choose((), [], 5, 1).tolist() == [0]
 
 
-def test_places_of_strided_and_moved_parameters():
+def test_parameters_that_are_strided_and_moved_parameters():
     func = parse_func(
         '@T.prim_func\ndef f(a: T.handle, B: T.Buffer((3, 4), "float32")):\n'
         '    A = T.match_buffer(a, (3, 4), "float32", strides=[1, 5])\n    A[0, 0] = B[0, 0]\n'
     )
-    strided, plain = places(func, {})
+    strided, plain = listed(parameters(func, {}))
     every = np.arange(12)
     assert strided.positions(every).tolist() == [k // 4 + k % 4 * 5 for k in range(12)]
-    assert strided.elements(strided.positions(every)).tolist() == every.tolist()
-    assert strided.elements(np.array([3, 4, 19])).tolist() == [-1, -1, -1]
+    assert strided.elements_at(strided.positions(every)).tolist() == every.tolist()
+    assert strided.elements_at(np.array([3, 4, 19])).tolist() == [-1, -1, -1]
     moved = parse_func('@T.prim_func\ndef f(a: T.Buffer((3, 4), "float32"), B: T.Buffer((2, 7), "float32")):\n'
                        "    a[0, 0] = B[0, 0]\n")  # fmt: skip
     maps = {"B": Correspondence(lambda i, j: (j // 2, i * 2 + j % 2), padding=None)}
-    _, after = places(moved, {}, [strided, plain], maps)
-    assert after.elements(after.positions(every)).tolist() == every.tolist()
-    assert after.padding().tolist() == [6, 13]
-    assert after.closed(np.array([5, 6])).tolist() == [False, True]
+    _, after = listed(parameters(moved, {}, [strided, plain], maps))
+    assert after.elements_at(after.positions(every)).tolist() == every.tolist()
+    assert after.is_padded and after.rest.tolist() == [6, 13]
+    assert after.elements_at(np.array([5, 6])).tolist() == [9, -1]

@@ -36,23 +36,27 @@ class Access:
 
     # ---------------------------------------------------------------------------------------------- addresses
 
-    def _addresses(
+    def addresses(
         self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], lanes: int, mask: Ids | None
     ) -> tuple[View, Ids, Mask | None]:
-        """The cells that an access touches, shape (rows or 1, cells), and which are accessed (``None``: all)."""
+        """The cells that an access touches, shape (rows or 1, cells), and which are accessed (``None``: all).
+
+        What is undefined is noted.
+        """
         view = frame.views.get(buffer)
         if view is None:
             raise Refused(f"{buffer.name} is not declared here")
-        element: Ids = np.full((1, lanes), view.offset, dtype=np.int64)
+        extents = view.extents
+        element: Ids = np.full((1, lanes), extents.offset, dtype=np.int64)
         outside: Mask = np.zeros((1, 1), dtype=np.bool_)
-        for index, extent, stride in zip(indices, view.shape, view.strides, strict=True):
+        for index, extent, stride in zip(indices, extents.shape, extents.strides, strict=True):
             wrong = (index < 0) | (index >= extent)
             if wrong.any():
                 outside = outside | wrong
             element = element + index * stride
-        moved = frame.bases.get(buffer)
+        moved = self._moved(frame, buffer)
         if moved is not None:
-            element = element + moved[:, None]
+            element = element + moved
         size = view.dtype.lanes * view.ratio
         outside = outside | (element < 0) | (element >= view.span // size)
         if mask is not None:
@@ -74,27 +78,35 @@ class Access:
         base = frame.bases.get(buffer.data)
         if base is not None:
             at = at + base[:, None]
-        return view, at, self._open(frame, view, at, taken)
+        closed = self._closed(buffer, view, at)
+        if closed is not None:
+            taken = np.ones((1, 1), dtype=np.bool_) if taken is None else taken
+            self.events.note(frame, f"{view.name} is accessed where it is declared inaccessible", closed & taken)
+            taken = taken & ~closed
+        return view, at, taken
 
-    def _open(self, frame: Frame, view: View, at: Ids, taken: Mask | None) -> Mask | None:
-        closed = view.block.closed
-        if closed is None or at.size == 0:
-            return taken
-        wrong = closed[np.where(taken, at, 0)] & taken if taken is not None else closed[at]
-        if not wrong.any():
-            return taken
-        self.events.note(frame, f"{view.name} is accessed where it is declared inaccessible", wrong)
-        return ~wrong if taken is None else taken & ~wrong
+    def _moved(self, frame: Frame, buffer: Buffer) -> Ids | None:
+        """How far behind its offset a view begins that moves, shape (rows or 1, 1)."""
+        moved = frame.bases.get(buffer)
+        return None if moved is None else moved[:, None]
+
+    def _closed(self, buffer: Buffer, view: View, at: Ids) -> Mask | None:
+        """Which cells may not be accessed; ``None`` if there are none of the kind."""
+        return None if view.block.closed is None else view.block.closed[at]
+
+    def _contents(self, frame: Frame, buffer: Buffer, view: View, at: Ids, taken: Mask | None) -> Ids:
+        """What some cells hold; nothing where they are not accessed, which may be outside of the block."""
+        return _cells(view.block, at, taken)
 
     # --------------------------------------------------------------------------------------------------- load
 
     def load(self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], lanes: int, mask: Ids | None) -> Ids:
         """The terms at some elements, shape (rows or 1, scalars)."""
-        view, at, taken = self._addresses(frame, buffer, indices, lanes, mask)
+        view, at, taken = self.addresses(frame, buffer, indices, lanes, mask)
         self.build.operations += at.size
         if frame.regions and buffer.data in self.written:
             self._note(frame, view.block, at, taken, write=False)
-        return self.typed(_cells(view.block, at, taken), view)
+        return self.typed(self._contents(frame, buffer, view, at, taken), view)
 
     def typed(self, cells: Ids, view: View) -> Ids:
         """The scalars of a view in cells of its block: what was stored at another type is read by its bytes."""
@@ -124,10 +136,10 @@ class Access:
     # -------------------------------------------------------------------------------------------------- store
 
     def store(
-        self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], value: Ids, lanes: int, mask: Ids | None
+        self, frame: Frame, buffer: Buffer, value: Ids, indices: Sequence[Ids], lanes: int, mask: Ids | None
     ) -> None:
         """Store terms, shape (rows or 1, scalars or 1), in the order of the rows and lanes."""
-        view, at, taken = self._addresses(frame, buffer, indices, lanes, mask)
+        view, at, taken = self.addresses(frame, buffer, indices, lanes, mask)
         block = view.block
         shape = (frame.count, lanes * view.dtype.lanes * view.ratio)
         at = np.broadcast_to(at, shape)
@@ -163,7 +175,6 @@ class Access:
 
 
 def _cells(block: Block, at: Ids, taken: Mask | None) -> Ids:
-    """What some cells of a block hold; nothing where they are not accessed, which may be outside of it."""
     if taken is None:
         found: Ids = block.ids[at]
         return found

@@ -191,7 +191,7 @@ class Calls:
             case Call(op="address_of", args=(Load(buffer=buffer, indices=indices),)):
                 found = evaluator.indices(buffer.name, indices, frame)
                 view, base = self._block(buffer.data, frame)
-                _, at, _ = self.access._addresses(frame, buffer, found, 1, None)
+                _, at, _ = self.access.addresses(frame, buffer, found, 1, None)
                 return replace(self._whole(view, base), start=int(at.reshape(-1)[0]) - base)
             case Var(type=PointerType()):
                 return self._whole(*self._block(argument, frame))
@@ -260,12 +260,10 @@ class Calls:
         if view.block.closed is not None:
             raise Refused(f"an opaque call reaches {name}, parts of which are inaccessible")
         inside = np.ones(grid.shape[1], dtype=np.bool_)
-        for axis, low, extent in zip(grid, mins, view.shape, strict=True):
+        for axis, low, extent in zip(grid, mins, view.extents.shape, strict=True):
             inside &= (axis + low >= 0) & (axis + low < extent)
         indices = [(axis + low)[inside][:, None] for axis, low in zip(grid, mins, strict=True)]
-        if not indices:
-            indices = []
-        _, at, _ = self.access._addresses(frame, region.buffer, indices, 1, None)
+        _, at, _ = self.access.addresses(frame, region.buffer, indices, 1, None)
         return _Part(view.block, at.reshape(-1))
 
     def _note(self, frame: Frame, parts: Sequence[_Part]) -> None:

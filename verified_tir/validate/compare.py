@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.interface import Parameter
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.session import Exit
 from verified_tir.validate.terms import UNDEF_ID, Ids, Terms
@@ -36,16 +36,16 @@ def compare(terms: Terms, before: Exit, after: Exit, old: Sequence[Parameter], n
             continue
         a, b = before.memory[one.position][0], after.memory[other.position][0]
         if a.shape != b.shape:
-            raise Refused(f"elements of {name_of(one)} have other numbers of lanes after")
+            raise Refused(f"elements of {one.name} have other numbers of lanes after")
         same, free = a == b, a == UNDEF_ID
         gap.same += int(same.sum())
         gap.undefined += int((free & ~same).sum())
-        _collect(gap, name_of(one), a[~same & ~free], b[~same & ~free])
+        _collect(gap, one.name, a[~same & ~free], b[~same & ~free])
         if other.padding is not None and other.padding != "undef":
             rest = after.memory[other.position][1]
             owed = np.full(rest.shape, terms.constant(other.buffer.dtype.scalar, other.padding))
             wrong = rest != owed
-            _collect(gap, f"the padding of {name_of(other)}", owed[wrong], rest[wrong])
+            _collect(gap, f"the padding of {other.name}", owed[wrong], rest[wrong])
     return gap
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import FloatImm, IntImm, Load, Var
+from verified_tir.ir.expr import FloatImm, IntImm, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import Store
@@ -30,7 +30,7 @@ from verified_tir.semantics.interpreter import (
     run,
 )
 from verified_tir.semantics.interpreter.outcome import same_bits
-from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.interface import Parameter, Side
 from verified_tir.validate.solve import Inputs
 from verified_tir.validate.verdict import Different
 
@@ -43,16 +43,6 @@ _MOST_CONSTANTS = 24
 _MOST_SCALARS = 1 << 24  # in the arguments of all inputs together; large arrays take long to fill and to compare
 _NEAR = 1e-3  # of what rounding in another order may explain, where inputs are small integers
 _MORE = 48  # further inputs of special values, for programs that run quickly
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two programs, at known sizes."""
-
-    func: PrimFunc
-    params: Sequence[Parameter]
-    values: dict[Var, int]
 
 
 @final
@@ -169,23 +159,23 @@ def _compare(
     for old, new in zip(before.params, after.params, strict=True):
         if old.buffer is None or new.buffer is None:
             continue
-        one, known = _flat(first.arrays[name_of(old)], old), _flat(first.defined[name_of(old)], old)
-        other, there = _images(second.arrays[name_of(new)], new), _images(second.defined[name_of(new)], new)
+        one, known = _flat(first.arrays[old.name], old), _flat(first.defined[old.name], old)
+        other, there = _images(second.arrays[new.name], new), _images(second.defined[new.name], new)
         wrong = counting.of(known & ~(there & same_bits(one, other)), old, one, other, there)
         if wrong.any():
             k, lane = (int(i) for i in _telling(wrong, one, there))
             element = ", ".join(str(int(axis[k])) for axis in old.images)
-            element = f"{name_of(old)}[{element}]" + (f" lane {lane}" if old.buffer.dtype.lanes > 1 else "")
+            element = f"{old.name}[{element}]" + (f" lane {lane}" if old.buffer.dtype.lanes > 1 else "")
             return Different(arguments, moved, element, one[k, lane], other[k, lane] if there[k, lane] else None)
-        if new.padding not in (None, "undef") and new.rest is not None and new.rest.size:
-            padding = _padding(second.arrays[name_of(new)], new)
+        if new.padding not in (None, "undef") and new.rest.size:
+            padding = _padding(second.arrays[new.name], new)
             want = np.full_like(padding, new.padding)
-            there = _padding(second.defined[name_of(new)], new)
+            there = _padding(second.defined[new.name], new)
             wrong = ~(there & same_bits(padding, want))
             if wrong.any():
                 k, lane = (int(i) for i in np.argwhere(wrong)[0])
                 now = padding[k, lane] if there[k, lane] else None
-                return Different(arguments, moved, f"the padding of {name_of(new)}", want[k, lane], now)
+                return Different(arguments, moved, f"the padding of {new.name}", want[k, lane], now)
     return None
 
 
@@ -201,14 +191,13 @@ def _telling(wrong: Array, before: Array, defined: Array) -> Array:
 
 def _flat(array: Array, parameter: Parameter) -> Array:
     """Elements in row-major order, one row each, lanes in columns."""
-    assert parameter.buffer is not None
-    return array.reshape(-1, parameter.buffer.dtype.lanes)
+    return array.reshape(-1, parameter.lanes)
 
 
 def _places(parameter: Parameter) -> npt.NDArray[np.int64]:
     """Where each element of *before* is in the array of *after*, counted in row-major order."""
-    if parameter.rest is None or not parameter.images or parameter.at is None:
-        return np.zeros(1, dtype=np.int64) if not parameter.shape else np.arange(0)
+    if not parameter.shape:
+        return np.zeros(1, dtype=np.int64)
     found: npt.NDArray[np.int64] = np.ravel_multi_index(parameter.images, parameter.shape).astype(np.int64)
     return found
 
@@ -232,25 +221,24 @@ def _moved(
     masks: dict[str, Array] = {}
     closed: dict[str, Array] = {}
     for old, new in zip(before.params, after.params, strict=True):
-        value: Any = arguments.get(name_of(old))
+        value: Any = arguments.get(old.name)
         if old.buffer is None or new.buffer is None:
-            moved[name_of(new)] = value
+            moved[new.name] = value
             continue
-        lanes = new.buffer.dtype.lanes
-        full = new.shape if lanes == 1 else (*new.shape, lanes)
-        flat = np.zeros((int(np.prod(new.shape, dtype=np.int64)), lanes), dtype=value.dtype)
+        full = new.shape if new.lanes == 1 else (*new.shape, new.lanes)
+        flat = np.zeros((math.prod(new.shape), new.lanes), dtype=value.dtype)
         places = _places(new)
         if new.padding not in (None, "undef"):
             flat[:] = new.padding
-        flat[places] = value.reshape(-1, lanes)
-        moved[name_of(new)] = flat.reshape(full)
+        flat[places] = _flat(value, new)
+        moved[new.name] = flat.reshape(full)
         inside = np.zeros(flat.shape, dtype=np.bool_)
         inside[places] = True
         if not inside.all():
             if new.padding == "undef":
-                masks[name_of(new)] = inside.reshape(full)
+                masks[new.name] = inside.reshape(full)
             elif new.padding is None:
-                closed[name_of(new)] = ~inside.reshape(full)
+                closed[new.name] = ~inside.reshape(full)
     moved.update(_symbols(after))
     return moved, masks, closed
 

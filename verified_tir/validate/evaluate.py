@@ -34,6 +34,7 @@ from verified_tir.ir.expr import (
     Var,
 )
 from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.stmt import Store
 from verified_tir.validate.access import Access
 from verified_tir.validate.calls import Calls
 from verified_tir.validate.events import Events
@@ -137,8 +138,8 @@ class Evaluator:
             case LetExpr(var=var, value=v, body=body):
                 frame.values[var] = self.evaluate(v, frame)
                 return self.evaluate(body, frame)
-            case Load():
-                return self._load(expr, frame)
+            case Load(buffer=buffer):
+                return Value(expr.dtype, None, self.access.load(frame, buffer, *self.accessed(expr, frame)))
             case Call():
                 return self._call(expr, frame)
         raise Refused(f"an expression of class {type(expr).__name__} as a value")
@@ -310,14 +311,11 @@ class Evaluator:
         """Known indices of an access."""
         return [self.number(e, frame, "undef index", f"an index of {name}") for e in indices]
 
-    def mask(self, predicate: Expr | None, frame: Frame) -> Ids | None:
-        return None if predicate is None else self.number(predicate, frame, "undef mask", "a mask")
-
-    def _load(self, expr: Load, frame: Frame) -> Value:
-        found = self.indices(expr.buffer.name, expr.indices, frame)
-        mask = self.mask(expr.predicate, frame)
-        lanes = expr.indices[-1].dtype.lanes if expr.indices else 1
-        return Value(expr.dtype, None, self.access.load(frame, expr.buffer, found, lanes, mask))
+    def accessed(self, node: Load | Store, frame: Frame) -> tuple[list[Ids], int, Ids | None]:
+        """What is accessed: known indices, how many elements, and which of them if there is a mask."""
+        indices = self.indices(node.buffer.name, node.indices, frame)
+        mask = None if node.predicate is None else self.number(node.predicate, frame, "undef mask", "a mask")
+        return indices, node.indices[-1].dtype.lanes if node.indices else 1, mask
 
     def _call(self, expr: Call, frame: Frame) -> Value:
         info = PURE_CALLS.get(expr.op)

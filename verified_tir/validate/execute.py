@@ -32,10 +32,11 @@ from verified_tir.ir.stmt import (
     While,
 )
 from verified_tir.ir.visit import walk
+from verified_tir.semantics.memory import Extents, row_major
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.loops import Loops
-from verified_tir.validate.memory import Mask, Refused, View, row_major
+from verified_tir.validate.memory import Mask, Refused, View
 from verified_tir.validate.terms import TooManyTerms
 from verified_tir.validate.threads import KERNEL, PHASE
 
@@ -146,11 +147,9 @@ class Executor:
     def _store(self, stmt: Store, frame: Frame) -> None:
         self._spend(_STORE if self.whiles else 0)
         evaluator = self.evaluator
-        indices = evaluator.indices(stmt.buffer.name, stmt.indices, frame)
-        mask = evaluator.mask(stmt.predicate, frame)
+        accessed = evaluator.accessed(stmt, frame)
         value = evaluator.terms_of(evaluator.evaluate(stmt.value, frame))
-        lanes = stmt.indices[-1].dtype.lanes if stmt.indices else 1
-        evaluator.access.store(frame, stmt.buffer, indices, value, lanes, mask)
+        evaluator.access.store(frame, stmt.buffer, value, *accessed)
 
     def _uniform(self, expr: Expr, frame: Frame, what: str) -> int:
         found = np.unique(self.evaluator.number(expr, frame, "undef bound", what))
@@ -158,38 +157,33 @@ class Executor:
             raise Refused(f"{what} differs between iterations")
         return int(found[0])
 
-    def _extents(
-        self, buffer: Buffer, frame: Frame, *, moving: bool = False
-    ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        """Shape, strides and offset; if the view is ``moving``, each row may have an offset of its own."""
+    def _extents(self, buffer: Buffer, frame: Frame, *, moving: bool = False) -> Extents:
+        """A buffer's extents; if the view is ``moving``, each row may have an offset of its own."""
         name = buffer.name
         shape = tuple([self._uniform(e, frame, f"the shape of {name}") for e in buffer.shape])
         strides = tuple([self._uniform(e, frame, f"a stride of {name}") for e in buffer.strides]) or row_major(shape)
         frame.bases.pop(buffer, None)
         if not moving:
-            return shape, strides, self._uniform(buffer.elem_offset, frame, f"the offset of {name}")
+            return Extents(shape, strides, self._uniform(buffer.elem_offset, frame, f"the offset of {name}"))
         offsets = self.evaluator.number(buffer.elem_offset, frame, "undef bound", f"the offset of {name}")[:, 0]
         if (offsets == offsets[0]).all():
-            return shape, strides, int(offsets[0])
+            return Extents(shape, strides, int(offsets[0]))
         frame.bases[buffer] = offsets
-        return shape, strides, 0
+        return Extents(shape, strides)
 
     def _allocate(self, buffer: Buffer, frame: Frame) -> None:
         """A fresh block for each row, side by side in one."""
-        shape, strides, offset = self._extents(buffer, frame)
-        if any(extent < 0 for extent in shape):
+        extents = self._extents(buffer, frame)
+        if any(extent < 0 for extent in extents.shape):
             self.evaluator.events.note(frame, f"{buffer.name} has a negative extent", np.ones((1, 1), dtype=np.bool_))
             return
-        elements = (
-            0 if 0 in shape else max(0, offset + sum((d - 1) * s for d, s in zip(shape, strides, strict=True)) + 1)
-        )
-        span = elements * buffer.dtype.lanes
+        span = extents.span * buffer.dtype.lanes
         ratio = buffer.dtype.scalar.nbytes // self.widths.get(buffer.data, buffer.dtype.scalar.nbytes)
         block = self.evaluator.access.memory.new_block(buffer.name, buffer.dtype, span * frame.count, ratio)
         block.dtypes.add(buffer.dtype.scalar)
         block.scope = buffer.scope
         span *= ratio
-        view = View(buffer.name, buffer.dtype, block, shape, strides, offset, span)
+        view = View(buffer.name, buffer.dtype, block, extents, span)
         frame.views[buffer] = frame.blocks[buffer.data] = view
         frame.bases[buffer.data] = np.arange(frame.count, dtype=np.int64) * span
 
@@ -197,8 +191,8 @@ class Executor:
         whole = frame.blocks.get(buffer.data)
         if whole is None:
             raise Refused(f"{buffer.name} is declared over {buffer.data.name}, which is not a block here")
-        shape, strides, offset = self._extents(buffer, frame, moving=True)
-        frame.views[buffer] = View(buffer.name, buffer.dtype, whole.block, shape, strides, offset, whole.span)
+        extents = self._extents(buffer, frame, moving=True)
+        frame.views[buffer] = View(buffer.name, buffer.dtype, whole.block, extents, whole.span)
 
     # ------------------------------------------------------------------------------------------------- branches
 

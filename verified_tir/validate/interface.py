@@ -7,17 +7,22 @@ both programs see the same.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.validate.memory import LARGEST_BLOCK, Oversize, Refused, repeats, row_major
+from verified_tir.ir.visit import walk
+from verified_tir.semantics.memory import Extents, row_major
+from verified_tir.validate.memory import LARGEST_BLOCK, Oversize, Refused, repeats
+from verified_tir.validate.numbers import operate
 from verified_tir.validate.terms import Ids
 
 Padding: TypeAlias = int | float | Literal["undef"] | None
@@ -37,33 +42,173 @@ class Correspondence:
     padding: Padding = None
 
 
-IDENTITY = Correspondence()
+_NONE = Extents((), ())
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Parameter:
-    """One parameter of a function at known sizes.
+    """One parameter of a function at known sizes; a scalar has no ``buffer``.
 
-    ``at`` has, for each element of *before* in row-major order, its position in this function's block, in elements;
-    ``rest`` are the positions of the padding, ``elements`` the length of the block.
+    Elements are those of *before*, where the shape is ``shape_before``, numbered in row-major order.  *Positions* count
+    elements in this function's block.  What is asked about some elements is computed for these; the arrays of all are
+    made when they are asked for (:func:`listed`).
     """
 
     position: int
     var: Var
     buffer: Buffer | None
-    shape: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
-    offset: int = 0
-    elements: int = 0
-    at: Ids | None = None
-    rest: Ids | None = None
-    images: tuple[Ids, ...] = ()
+    extents: Extents = _NONE
+    shape_before: tuple[int, ...] = ()
+    index_map: Callable[..., Sequence[Any]] | None = None
     padding: Padding = None
 
+    @property
+    def name(self) -> str:
+        return self.var.name if self.buffer is None else self.buffer.name
 
-def name_of(parameter: Parameter) -> str:
-    return parameter.var.name if parameter.buffer is None else parameter.buffer.name
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.extents.shape
+
+    @property
+    def lanes(self) -> int:
+        assert self.buffer is not None
+        return self.buffer.dtype.lanes
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape_before)
+
+    @property
+    def elements(self) -> int:
+        """The length of the block."""
+        if 0 in self.shape:
+            return 0
+        steps = zip(self.shape, self.extents.strides, strict=True)
+        return self.extents.offset + sum(max(0, (d - 1) * s) for d, s in steps) + 1
+
+    # --------------------------------------------------------------------------------------------- some elements
+
+    def indices_before(self, elements: Ids) -> tuple[Ids, ...]:
+        """The indices in *before* of elements."""
+        return _unravelled(elements, self.shape_before)
+
+    def indices(self, elements: Ids) -> tuple[Ids, ...]:
+        """The indices in this function of elements.
+
+        :raises Refused: where an index map leaves the shape.
+        """
+        if self.index_map is None:
+            return _unravelled(elements, self.shape)
+        given = self.index_map(*self.indices_before(elements))
+        found = tuple([np.broadcast_to(np.asarray(k, dtype=np.int64), elements.shape) for k in given])
+        if len(found) != len(self.shape):
+            raise Refused(
+                f"the index map of {self.name} gives {len(found)} indices; after has {len(self.shape)} dimensions"
+            )
+        for index, extent in zip(found, self.shape, strict=True):
+            if index.size and (int(index.min()) < 0 or int(index.max()) >= extent):
+                raise Refused(f"the index map of {self.name} leaves its shape {list(self.shape)}")
+        return found
+
+    def located(self, indices: Sequence[Ids], count: int) -> Ids:
+        """The positions of ``count`` elements with these indices in this function."""
+        found: Ids = np.full(count, self.extents.offset, dtype=np.int64)
+        for index, stride in zip(indices, self.extents.strides, strict=True):
+            found = found + index * stride
+        return found
+
+    def positions(self, elements: Ids) -> Ids:
+        """Where elements are in the block."""
+        return self.located(self.indices(elements), elements.size)
+
+    def scalars(self, positions: Ids) -> Ids:
+        """The scalars of the block at some positions, one row each."""
+        return positions[:, None] * self.lanes + np.arange(self.lanes)
+
+    def elements_at(self, positions: Ids) -> Ids:
+        """Which elements of *before* are at some positions; -1 where there is none.
+
+        :raises Refused: if that takes the inverse of an index map of too many elements.
+        """
+        if self.index_map is None:
+            return self._unstrided(positions - self.extents.offset)
+        sorted_, order = self._inverse
+        if not sorted_.size:
+            return np.full(positions.shape, -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(sorted_, positions), sorted_.size - 1)
+        return np.where(sorted_[at] == positions, order[at], -1)
+
+    @cached_property
+    def _inverse(self) -> tuple[Ids, Ids]:
+        if self.count > LARGEST_BLOCK:
+            raise Refused(f"the index map of {self.name} has too many elements to be inverted")
+        if repeats(self.at):
+            raise Refused(f"the index map of {self.name} is not injective")
+        order = np.argsort(self.at)
+        return self.at[order], order
+
+    def _unstrided(self, positions: Ids) -> Ids:
+        if self.extents.strides == row_major(self.shape):
+            return np.where((positions >= 0) & (positions < self.count), positions, -1)
+        rest, number = positions, np.zeros_like(positions)
+        weights = row_major(self.shape)
+        wrong = positions < 0
+        for k in sorted(range(len(self.shape)), key=lambda k: -self.extents.strides[k]):
+            if self.shape[k] == 1:
+                continue
+            index = rest // self.extents.strides[k]
+            rest = rest - index * self.extents.strides[k]
+            wrong = wrong | (index >= self.shape[k])
+            number = number + index * weights[k]
+        return np.where(wrong | (rest != 0), -1, number)
+
+    # ---------------------------------------------------------------------------------------------- all elements
+
+    @cached_property
+    def images(self) -> tuple[Ids, ...]:
+        """The indices in this function of each element."""
+        return self.indices(np.arange(self.count, dtype=np.int64))
+
+    @cached_property
+    def at(self) -> Ids:
+        """The position of each element."""
+        return self.located(self.images, self.count)
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether some elements of *after* are none of *before*."""
+        return self.index_map is not None and self.count != math.prod(self.shape)
+
+    @cached_property
+    def rest(self) -> Ids:
+        """The positions of the padding; what lies between strides is none."""
+        if not self.is_padded:
+            return np.zeros(0, dtype=np.int64)
+        size = math.prod(self.shape)
+        if size > LARGEST_BLOCK:
+            raise Refused(f"the padding of {self.name} has too many elements")
+        every = self.located(_unravelled(np.arange(size, dtype=np.int64), self.shape), size)
+        return np.setdiff1d(every, self.at)
+
+    def check_strides(self) -> None:
+        """Whether elements are apart as far as strides alone say so: each must pass over all that smaller ones reach.
+
+        :raises Refused: if not.
+        """
+        if self.extents.offset < 0:
+            raise Refused(f"{self.name} has a negative offset")
+        passed = 1
+        for stride, extent in sorted((s, d) for s, d in zip(self.extents.strides, self.shape, strict=True) if d > 1):
+            if stride < passed:
+                raise Refused(f"strides make elements of {self.name} overlap, or cannot be told apart")
+            passed = stride * (extent - 1) + passed
+
+
+def _unravelled(numbers: Ids, shape: tuple[int, ...]) -> tuple[Ids, ...]:
+    """The indices of elements that are numbered in row-major order."""
+    return tuple([k.astype(np.int64) for k in np.unravel_index(numbers, shape)]) if shape else ()
 
 
 def evaluate_size(expr: Expr, values: Mapping[Var, int], what: str) -> int:
@@ -71,9 +216,6 @@ def evaluate_size(expr: Expr, values: Mapping[Var, int], what: str) -> int:
 
     :raises Refused: if a symbol in it has no value.
     """
-    from verified_tir.ir.expr import Binary, Cast, IntImm
-    from verified_tir.validate.numbers import operate
-
     match expr:
         case IntImm(value=v):
             return v
@@ -92,6 +234,19 @@ def evaluate_size(expr: Expr, values: Mapping[Var, int], what: str) -> int:
     raise Refused(f"{what} is not understood")
 
 
+def extents_of(buffer: Buffer, values: Mapping[Var, int], offset: int | None = None) -> Extents:
+    """A buffer's extents at known sizes; of a view that moves, the ``offset`` is found elsewhere.
+
+    :raises Refused: if a symbol in them has no value.
+    """
+    name = buffer.name
+    shape = tuple([evaluate_size(e, values, f"the shape of {name}") for e in buffer.shape])
+    strides = tuple([evaluate_size(e, values, f"a stride of {name}") for e in buffer.strides])
+    if offset is None:
+        offset = evaluate_size(buffer.elem_offset, values, f"the offset of {name}")
+    return Extents(shape, strides or row_major(shape), offset)
+
+
 def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | None) -> dict[Var, int]:
     """The numbers of a function's integer parameters and shape symbols.
 
@@ -101,8 +256,8 @@ def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | N
     values: dict[Var, int] = {}
     for position, param in enumerate(func.params):
         buffer = func.buffer_of(param)
+        twin = like[position] if like is not None and position < len(like) else None
         if buffer is None and not isinstance(param.type, PointerType) and param.dtype.is_int:
-            twin = like[position] if like is not None and position < len(like) else None
             paired = twin is not None and twin.buffer is None and twin.var.name in sizes
             name = twin.var.name if twin is not None and paired else param.name  # by position, whatever the name
             if name in sizes:
@@ -112,13 +267,10 @@ def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | N
         for k, extent in enumerate((*buffer.shape, *buffer.strides, buffer.elem_offset)):
             if not isinstance(extent, Var) or extent in values:
                 continue
-            twin = like[position] if like is not None and position < len(like) else None
             if extent.name in sizes:
                 values[extent] = sizes[extent.name]
             elif twin is not None and len(twin.shape) == len(buffer.shape) and k < len(twin.shape):
                 values[extent] = twin.shape[k]
-    from verified_tir.ir.visit import walk
-
     for buffer in func.buffers:
         for node in walk(buffer):
             if isinstance(node, Var) and node.name in sizes and node.dtype.is_int:
@@ -141,80 +293,83 @@ def parameters(
     :param maps: by the name of the parameter in *before*, how it moved.
     :raises Refused: if the interfaces do not correspond.
     """
-    if like is not None and len(like) != len(func.params):
+    if like is None:
+        return [_parameter(k, param, func.buffer_of(param), values) for k, param in enumerate(func.params)]
+    unknown = [name for name in maps or {} if name not in [p.name for p in like]]
+    if unknown:
+        raise Refused(f"an index map is given for {unknown[0]}, which is no parameter of before")
+    if len(like) != len(func.params):
         raise Refused(f"before has {len(like)} parameters, after {len(func.params)}")
     found = []
-    for position, param in enumerate(func.params):
+    for position, (param, twin) in enumerate(zip(func.params, like, strict=True)):
         buffer = func.buffer_of(param)
-        twin = None if like is None else like[position]
-        if buffer is None:
-            if twin is not None and (twin.buffer is not None or twin.var.type is not param.type):
-                if not isinstance(param.type, PointerType) or twin.buffer is not None:
-                    raise Refused(f"parameter {param.name} of after does not correspond to {name_of(twin)} of before")
-            found.append(Parameter(position, param, None))
-            continue
-        found.append(_buffer(position, param, buffer, values, twin, (maps or {}).get(name_of(twin)) if twin else None))
+        one, other = param.type if buffer is None else buffer.dtype, twin.var.type
+        if twin.buffer is not None:
+            other = twin.buffer.dtype
+        pointer = buffer is None and isinstance(one, PointerType)
+        if (buffer is None) != (twin.buffer is None) or (one is not other and not pointer):
+            name = param.name if buffer is None else buffer.name
+            raise Refused(f"parameter {name} of after does not correspond to {twin.name} of before")
+        found.append(_like(_parameter(position, param, buffer, values), twin, (maps or {}).get(twin.name)))
     return found
 
 
-def _buffer(
-    position: int,
-    param: Var,
-    buffer: Buffer,
-    values: Mapping[Var, int],
-    twin: Parameter | None,
-    moved: Correspondence | None,
-) -> Parameter:
-    name = buffer.name
-    shape = tuple([evaluate_size(e, values, f"the shape of {name}") for e in buffer.shape])
-    if any(extent < 0 for extent in shape):
-        raise Refused(f"{name} has a negative extent")
-    strides = tuple([evaluate_size(e, values, f"a stride of {name}") for e in buffer.strides]) or row_major(shape)
-    offset = evaluate_size(buffer.elem_offset, values, f"the offset of {name}") if not _free(buffer, values) else 0
-    count = int(np.prod(shape, dtype=np.int64))
-    if count * buffer.dtype.lanes > LARGEST_BLOCK:
-        raise Oversize(f"{name} has {count} elements; the most is {LARGEST_BLOCK}")
-    grid = tuple([g.reshape(-1) for g in np.indices(shape, dtype=np.int64)]) if shape else ()
-    every: Ids = np.full(count, offset, dtype=np.int64)
-    for index, stride in zip(grid, strides, strict=True):
-        every = every + index * stride
-    compact = strides == row_major(shape) and offset == 0
-    if every.size and not compact and (int(every.min()) < 0 or repeats(every)):
-        raise Refused(f"strides and offset make elements of {name} overlap or precede it")
-    elements = int(every.max()) + 1 if every.size else 0
-    base = Parameter(position, param, buffer, shape, strides, offset, elements, every, np.zeros(0, np.int64), grid)
-    if twin is None:
-        return base
-    if twin.buffer is None or twin.buffer.dtype is not buffer.dtype:
-        raise Refused(f"parameter {name} of after does not correspond to {name_of(twin)} of before")
-    if moved is None or moved.index_map is None:
-        if shape != twin.shape and count != int(np.prod(twin.shape, dtype=np.int64)):
-            raise Refused(f"{name} has shape {list(shape)} after, {list(twin.shape)} before, and no index map is given")
-        return base
-    return _moved(base, twin, moved)
+def _parameter(position: int, param: Var, buffer: Buffer | None, values: Mapping[Var, int]) -> Parameter:
+    if buffer is None:
+        return Parameter(position, param, None)
+    free = isinstance(buffer.elem_offset, Var) and buffer.elem_offset not in values  # the argument's, taken to be zero
+    extents = extents_of(buffer, values, 0 if free else None)
+    if any(extent < 0 for extent in extents.shape):
+        raise Refused(f"{buffer.name} has a negative extent")
+    return Parameter(position, param, buffer, extents, extents.shape)
 
 
-def _free(buffer: Buffer, values: Mapping[Var, int]) -> bool:
-    """Whether the offset is a symbol of its own: the argument's, which is taken to be zero."""
-    return isinstance(buffer.elem_offset, Var) and buffer.elem_offset not in values
+def _like(parameter: Parameter, twin: Parameter, moved: Correspondence | None) -> Parameter:
+    """A parameter of *after* whose elements are those of another one."""
+    if moved is not None and moved.index_map is not None and twin.buffer is not None:
+        return replace(parameter, shape_before=twin.shape, index_map=moved.index_map, padding=moved.padding)
+    if math.prod(parameter.shape) != twin.count:
+        now, before = list(parameter.shape), list(twin.shape)
+        raise Refused(f"{parameter.name} has shape {now} after, {before} before, and no index map is given")
+    return parameter
 
 
-def _moved(base: Parameter, twin: Parameter, moved: Correspondence) -> Parameter:
-    name, shape = name_of(base), base.shape
-    assert moved.index_map is not None and twin.at is not None and base.at is not None
-    count = twin.at.size
-    given = [np.broadcast_to(np.asarray(k, dtype=np.int64), (count,)) for k in moved.index_map(*twin.images)]
-    if len(given) != len(shape):
-        raise Refused(f"the index map of {name} gives {len(given)} indices; after has {len(shape)} dimensions")
-    position: Ids = np.full(count, base.offset, dtype=np.int64)
-    for index, extent, stride in zip(given, shape, base.strides, strict=True):
-        if count and (int(index.min()) < 0 or int(index.max()) >= extent):
-            raise Refused(f"the index map of {name} leaves its shape {list(shape)}")
-        position = position + index * stride
-    if repeats(position):
-        raise Refused(f"the index map of {name} is not injective")
-    rest = np.setdiff1d(base.at, position)
-    return Parameter(
-        base.position, base.var, base.buffer, shape, base.strides, base.offset, base.elements, position, rest,
-        tuple(given), moved.padding,
-    )  # fmt: skip
+@final
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two programs, at known sizes."""
+
+    func: PrimFunc
+    params: list[Parameter]
+    values: dict[Var, int]
+
+
+def both_sides(
+    before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence]
+) -> tuple[Side, Side]:
+    """Both programs at known sizes.
+
+    :raises Refused: if their interfaces do not correspond.
+    """
+    values = bind(before, sizes, None)
+    old = parameters(before, values)
+    later = bind(after, sizes, old)
+    return Side(before, old, values), Side(after, parameters(after, later, old, maps), later)
+
+
+def listed(parameters: list[Parameter]) -> list[Parameter]:
+    """The parameters, for blocks that have all their elements, apart from each other.
+
+    :raises Refused: if that is not so; :class:`Oversize` if they are too many.
+    """
+    for p in parameters:
+        size = math.prod(p.shape)
+        if p.buffer is not None and size * p.lanes > LARGEST_BLOCK:
+            raise Oversize(f"{p.name} has {size} elements; the most is {LARGEST_BLOCK}")
+        if p.extents.strides != row_major(p.shape) or p.extents.offset != 0:
+            every = p.located(_unravelled(np.arange(size, dtype=np.int64), p.shape), size)
+            if every.size and (int(every.min()) < 0 or repeats(every)):
+                raise Refused(f"strides and offset make elements of {p.name} overlap or precede it")
+        if p.index_map is not None and repeats(p.at):
+            raise Refused(f"the index map of {p.name} is not injective")
+    return parameters

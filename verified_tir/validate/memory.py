@@ -19,7 +19,9 @@ from typing import Final, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
+from verified_tir.semantics.memory import Extents
 from verified_tir.validate.terms import Ids
 
 ROW_BITS: Final = 32
@@ -106,20 +108,25 @@ class Region:
 @final
 @dataclass(slots=True, eq=False)
 class View:
-    """A buffer during a run: shape, strides and offset in elements, ``span`` cells of the block for each row."""
+    """A buffer during a run: ``span`` cells of the block for each row."""
 
     name: str
     dtype: DType
     block: Block
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
+    extents: Extents
     span: int
 
     @property
     def ratio(self) -> int:
         """The cells that one scalar takes."""
         return self.dtype.scalar.nbytes // self.block.width
+
+
+def apart(buffer: Buffer, extents: Extents) -> View:
+    """A view of a block just large enough for it, of which no cells are laid out."""
+    block = Block(buffer.name, buffer.dtype.scalar.nbytes, np.zeros(0, dtype=np.int64), 0)
+    block.dtypes.add(buffer.dtype.scalar)
+    return View(buffer.name, buffer.dtype, block, extents, extents.span * buffer.dtype.lanes)
 
 
 @final
@@ -222,13 +229,3 @@ def repeats(addresses: Ids) -> bool:
     """Whether some address occurs twice (``np.unique`` hashes, and is slow where addresses follow each other)."""
     ordered = np.sort(addresses, axis=None)
     return bool((ordered[1:] == ordered[:-1]).any())
-
-
-def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, in elements, of a compact buffer."""
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.insert(0, step)
-        step *= extent
-    return tuple(strides)

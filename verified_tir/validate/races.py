@@ -14,7 +14,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
 from verified_tir.validate.barriers import spelled_out
-from verified_tir.validate.interface import bind, parameters
+from verified_tir.validate.interface import bind, listed, parameters
 from verified_tir.validate.loops import MARKED
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
@@ -48,8 +48,8 @@ def judge_races(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], mos
         try:
             program = spelled_out(func)
             values = bind(program, sizes, None)
-            params = parameters(program, values)
-            elements = sum(p.at.size for p in params if p.at is not None)
+            params = listed(parameters(program, values))
+            elements = sum(p.count for p in params if p.buffer is not None)
             left = execute(
                 program, params, values, build,
                 fast=True, budget=most_operations, noted=noted, alone=_ITERATION,

@@ -109,7 +109,6 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, w
         return
     lanes, scalar = buffer.dtype.lanes, buffer.dtype.scalar
     ratio = scalar.nbytes // widths[buffer.data]
-    assert parameter.at is not None and parameter.rest is not None
     block = access.memory.new_block(buffer.name, buffer.dtype, parameter.elements * lanes, ratio)
     block.dtypes.add(scalar)
     at, rest = _cells(parameter.at, lanes * ratio), _cells(parameter.rest, lanes * ratio)
@@ -124,7 +123,7 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, w
         block.ids[rest] = padding if ratio == 1 else parts(build, scalar, padding, ratio)
     if closed.any():
         block.closed = closed
-    view = View(buffer.name, buffer.dtype, block, parameter.shape, parameter.strides, parameter.offset, block.ids.size)
+    view = View(buffer.name, buffer.dtype, block, parameter.extents, block.ids.size)
     frame.views[buffer] = frame.blocks[buffer.data] = view
     access.reachable.append(block)
 
@@ -135,7 +134,7 @@ def _cells(elements: Ids, size: int) -> Ids:
 
 
 def _leave(parameter: Parameter, frame: Frame, access: Access) -> tuple[Ids, Ids]:
-    assert parameter.buffer is not None and parameter.at is not None and parameter.rest is not None
+    assert parameter.buffer is not None
     view = frame.views[parameter.buffer]
     size, ids = view.dtype.lanes * view.ratio, view.block.ids
     return (

@@ -51,7 +51,6 @@ class Question:
     def __init__(self, terms: Terms, solver: Solver, undefined: Mapping[tuple[int, int], str]) -> None:
         self.terms, self.solver, self.undefined = terms, solver, undefined
         self.asked = self.undecided = 0
-        self._cones: dict[int, int] = {}
 
     def cone(self, *roots: int, most: int = LARGEST_CHOICE) -> list[int]:
         """The terms beneath some, operands first; more than the limit are not listed."""

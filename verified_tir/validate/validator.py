@@ -23,10 +23,10 @@ from verified_tir.logic.solver import Solver
 from verified_tir.validate.barriers import spelled_out
 from verified_tir.validate.calls import declares_calls
 from verified_tir.validate.compare import compare, extra_events, holding
-from verified_tir.validate.concrete import Search, Side, search
+from verified_tir.validate.concrete import Search, search
 from verified_tir.validate.decide import Decision, decide, inputs_to_try, inputs_with_a_meaning
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
-from verified_tir.validate.interface import Correspondence, bind, name_of, parameters
+from verified_tir.validate.interface import Correspondence, Side, both_sides, listed
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
@@ -131,14 +131,9 @@ def _judge(
     findings: list[str],
     limits: _Limits,
 ) -> Verdict:
-    values = bind(before, sizes, None)
-    old = parameters(before, values)
-    unknown = [name for name in maps if name not in [name_of(p) for p in old]]
-    if unknown:
-        raise Refused(f"an index map is given for {unknown[0]}, which is no parameter of before")
-    later = bind(after, sizes, old)
-    new = parameters(after, later, old, maps)
-    sides = Side(before, old, values), Side(after, new, later)
+    sides = both_sides(before, after, sizes, maps)
+    for side in sides:
+        listed(side.params)
 
     def tried(
         passed_over: Mapping[int, npt.NDArray[np.bool_]] | None, proposed: Iterable[Inputs] | None = None

@@ -184,7 +184,7 @@ class Closure:
         for expr in exprs:
             for loads in self.frames.loads(expr, frame, every, _own(site)):
                 storage = self.outline.storage[loads.data]
-                made = storage.made(site, columns)
+                made = storage.made(columns)
                 self.demand(loads.data, loads.address, times[loads.row], made[loads.row])
 
     def loads(self, value: Expr, frame: Frame) -> Iterator[Loads]:

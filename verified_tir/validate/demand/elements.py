@@ -8,14 +8,13 @@ after them.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, final
+from typing import Final
 
 import numpy as np
 
 from verified_tir.ir.expr import Binary, Expr, IntImm, Var
-from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
 from verified_tir.validate.demand.outline import Bound, Guard, InLoop, Outline, Site
 from verified_tir.validate.terms import Ids
@@ -25,23 +24,14 @@ _MOST_CORNERS: Final = 32
 _MOST_SIZES: Final = 12
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Elements of one parameter, in the order of their importance; the first ``corners`` are corners."""
-
-    elements: Ids
-    corners: int
-
-
-def choose(shape: Sequence[int], sizes: Sequence[Sequence[int]], count: int, seed: int) -> Chosen:
-    """At most ``count`` elements of an array.
+def choose(shape: Sequence[int], sizes: Sequence[Sequence[int]], count: int, seed: int) -> Ids:
+    """At most ``count`` elements of an array, in the order of their importance; corners come first.
 
     :param sizes: for each dimension, where tiles may begin (sizes of tiles, and places), the likely ones first.
     """
-    total = int(np.prod(shape, dtype=np.int64)) if shape else 1
+    total = math.prod(shape)
     if total <= count:
-        return Chosen(np.arange(total, dtype=np.int64), total)
+        return np.arange(total, dtype=np.int64)
     rng = np.random.default_rng(seed)
     found: dict[int, None] = {}
     for corner in itertools.islice(itertools.product(*[(0, d - 1) for d in shape]), _MOST_CORNERS):
@@ -54,7 +44,7 @@ def choose(shape: Sequence[int], sizes: Sequence[Sequence[int]], count: int, see
         found[_number(place, shape)] = None
     while len(found) < count:
         found[int(rng.integers(0, total))] = None
-    return Chosen(np.array(list(found)[:count], dtype=np.int64), min(corners, count))
+    return np.array(list(found)[:count], dtype=np.int64)
 
 
 def _boundaries(
@@ -136,6 +126,3 @@ def _constants(expr: Expr, lets: dict[Var, Expr], extents: dict[Var, int]) -> It
                 if inner is not None and inner not in seen:
                     seen.add(inner)
                     stack.append(inner)
-
-
-__all__ = ["Chosen", "For", "choose", "tile_sizes"]

@@ -7,13 +7,12 @@ of a lazy operator count as evaluated then, so the loads found are all that can 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import children, walk
@@ -28,6 +27,7 @@ from verified_tir.validate.demand.outline import (
     Outline,
     Site,
 )
+from verified_tir.validate.demand.versions import in_rows
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value, given
 from verified_tir.validate.memory import Mask, Refused
@@ -61,7 +61,7 @@ class Frames:
 
     def base(self) -> Frame:
         """One row, in which sizes have their values."""
-        frame = Frame(1)
+        frame = Frame(1, views=self.outline.views)
         for var, number in self.outline.values.items():
             frame.values[var] = given(var.dtype, number, self.evaluator.terms)
         frame.values.update(self.scalars)
@@ -127,30 +127,15 @@ class Frames:
         outside = (value < start) | (value >= start + extent)
         self.evaluator.events.note(frame, f"block {entry.block} is run outside its domain", outside)
 
-    def addresses(self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], lanes: int) -> tuple[Ids, Mask]:
-        """The scalars of an access, shape (rows, scalars), and which of them are inside the buffer."""
-        view = self.outline.views[buffer]
-        element: Ids = np.full((frame.count, lanes), view.offset, dtype=np.int64)
-        if view.shift is not None:
-            element += self.evaluator.number(view.shift, frame, "undef bound", f"the offset of {view.name}")
-        inside: Mask = np.ones((frame.count, lanes), dtype=np.bool_)
-        for index, extent, stride in zip(indices, view.shape, view.strides, strict=True):
-            inside &= (index >= 0) & (index < extent)
-            element = element + index * stride
-        inside &= (element >= 0) & (element < view.span // view.dtype.lanes)
-        return scalars(element, inside, view.dtype.lanes)
-
     def stored(self, site: Site, frame: Frame) -> tuple[Ids, Mask]:
-        """The scalars that the rows of a store write, and which of those are written."""
-        store = site.what
-        assert isinstance(store, Store)
-        indices = self.evaluator.indices(store.buffer.name, store.indices, frame)
-        lanes = store.indices[-1].dtype.lanes if store.indices else 1
-        at, inside = self.addresses(frame, store.buffer, indices, lanes)
-        mask = self.evaluator.mask(store.predicate, frame)
-        if mask is not None:
-            inside = inside & (np.repeat(mask, at.shape[1] // lanes, axis=1) != 0)
-        return at, inside
+        """The scalars of a store, shape (rows, scalars), and which it writes; that others are not there is noted."""
+        assert isinstance(site.what, Store)
+        return self.accessed(site.what, frame)
+
+    def accessed(self, node: Store | Load, frame: Frame) -> tuple[Ids, Mask]:
+        """The scalars of an access, shape (rows, scalars), and which of them are accessed."""
+        found = self.evaluator.access.addresses(frame, node.buffer, *self.evaluator.accessed(node, frame))
+        return in_rows(found[1], found[2], frame.count)
 
     def writes(self, site: Site, times: Ids, address: Ids | None) -> Mask:
         """Which instances exist (and write ``address``), but for conditions on data."""
@@ -179,8 +164,8 @@ class Frames:
         if frame.count == 0 or expr is own or not self.has_loads(expr):
             return
         match expr:
-            case Load(buffer=buffer, indices=indices, predicate=predicate):
-                yield self._load(buffer, indices, predicate, frame, rows)
+            case Load():
+                yield self._load(expr, frame, rows)
             case IfThenElse(condition=c, true_value=a, false_value=b):
                 yield from self._lazy(c, a, b, frame, rows, own)
             case Binary(op="and", a=a, b=b) if expr.dtype.lanes == 1:
@@ -213,24 +198,9 @@ class Frames:
                 where = np.flatnonzero(known == holds)
                 yield from self.loads(arm, frame.pick(where), rows[where], own)
 
-    def _load(self, buffer: Buffer, indices: Sequence[Expr], predicate: Expr | None, frame: Frame, rows: Ids) -> Loads:
-        for index in (*indices, *([] if predicate is None else [predicate])):
+    def _load(self, load: Load, frame: Frame, rows: Ids) -> Loads:
+        for index in (*load.indices, *([] if load.predicate is None else [load.predicate])):
             if self.outline.is_data(index):
-                raise Refused(f"an address of {buffer.name} depends on data")
-        if buffer not in self.outline.views:
-            raise Refused(f"{buffer.name} is not declared here")
-        lanes = indices[-1].dtype.lanes if indices else 1
-        at, inside = self.addresses(frame, buffer, self.evaluator.indices(buffer.name, indices, frame), lanes)
-        mask = self.evaluator.mask(predicate, frame)
-        if mask is not None:
-            inside = inside & (np.repeat(mask, at.shape[1] // lanes, axis=1) != 0)
-        every = np.broadcast_to(rows[:, None], at.shape)
-        return Loads(buffer.data, every[inside], at[inside])
-
-
-def scalars(element: Ids, inside: Mask, lanes: int) -> tuple[Ids, Mask]:
-    """The scalars of elements with lanes, and which of them are accessed."""
-    if lanes == 1:
-        return element, inside
-    at = (element[:, :, None] * lanes + np.arange(lanes)).reshape(element.shape[0], -1)
-    return at, np.repeat(inside, lanes, axis=1)
+                raise Refused(f"an address of {load.buffer.name} depends on data")
+        at, taken = self.accessed(load, frame)
+        return Loads(load.buffer.data, np.broadcast_to(rows[:, None], at.shape)[taken], at[taken])

@@ -19,10 +19,11 @@ import numpy as np
 
 from verified_tir.ir.expr import Expr, Not
 from verified_tir.ir.stmt import Store
+from verified_tir.semantics.memory import Extents, row_major
 from verified_tir.validate.demand.intervals import Intervals, Tape
 from verified_tir.validate.demand.levels import distinct
-from verified_tir.validate.demand.outline import DataGuard, Guard, InLoop, Outline, Site
-from verified_tir.validate.memory import Mask, Refused, row_major
+from verified_tir.validate.demand.outline import Guard, InLoop, Outline, Site
+from verified_tir.validate.memory import Mask, Refused
 from verified_tir.validate.terms import Ids
 
 Check: TypeAlias = Callable[[Site, Ids, "Ids | None"], Mask]
@@ -87,11 +88,12 @@ class Writers:
         if store.predicate is not None:
             self.fixed.append((tape.node(store.predicate), 1))
         self.indices = [tape.node(e) for e in store.indices]
-        view, terms = self.view, list(zip(self.view.strides, self.indices, strict=True))
-        if view.shift is not None:
-            terms.append((1, tape.node(view.shift)))
-        compact = bool(view.shape) and view.strides == row_major(view.shape) and view.offset == 0 and view.shift is None
-        self.flat = None if compact else tape.linear(view.offset, terms)
+        extents, shift = self.view.extents, outline.shifts.get(store.buffer)
+        terms = list(zip(extents.strides, self.indices, strict=True))
+        if shift is not None:
+            terms.append((1, tape.node(shift)))
+        compact = bool(extents.shape) and extents == Extents(extents.shape, row_major(extents.shape)) and shift is None
+        self.flat = None if compact else tape.linear(extents.offset, terms)
         self.when = tape.linear(
             site.offset - sum(loop.low * loop.weight for loop in site.loops),
             [(loop.weight, tape.column(k)) for k, loop in enumerate(site.loops)],
@@ -137,7 +139,7 @@ class Writers:
         """(node, least, most) for each box; only the times are of interest where ``address`` is none."""
         one = np.array([1], dtype=np.int64)
         found = [(node, one, one) for node, _ in self.fixed]
-        shape = self.view.shape
+        shape = self.view.extents.shape
         rest = None if address is None else address // self.view.dtype.lanes
         for k in range(len(shape) - 1, -1, -1):
             if rest is not None and self.flat is None:
@@ -170,7 +172,7 @@ class _Search:
         self.question = np.arange(count, dtype=np.int64)
         self.low = np.repeat(self.writers.low, count, axis=0)
         self.high = np.repeat(self.writers.high, count, axis=0)
-        shape = self.writers.view.shape
+        shape = self.writers.view.extents.shape
         impossible = self.after + 1 >= self.before
         if 0 in shape:
             impossible[:] = True
@@ -332,11 +334,3 @@ def _split(low: Ids, high: Ids) -> list[tuple[Ids, Ids, Mask]]:
         new_low[rows, column], new_high[rows, column] = a, b
         parts.append((new_low, new_high, a <= b))
     return parts
-
-
-def may_differ(site: Site) -> bool:
-    """Whether it depends on data if an instance writes."""
-    return any(isinstance(entry, DataGuard) for entry in site.context)
-
-
-__all__ = ["Effort", "TooMuch", "Writers", "may_differ"]

@@ -159,10 +159,6 @@ def _floormod_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tupl
     return (np.where(known, least, -HUGE), np.where(known, most, HUGE)), FREE
 
 
-def _nothing_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
-    return FREE, FREE
-
-
 def _truncdiv_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
     (least, most), free = _floordiv_back(lo, hi, al, ah, bl, bh)
     plain = al >= 0

@@ -10,7 +10,7 @@ Blocks are taken apart as they expand: iteration variables are lets, predicate a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, final
 
@@ -18,9 +18,7 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, Call, Expr, IntImm, LetExpr, Load, Undef, Var
-from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -40,10 +38,11 @@ from verified_tir.ir.stmt import (
 )
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import walk
+from verified_tir.semantics.memory import Extents
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.demand.intervals import Tape
-from verified_tir.validate.interface import evaluate_size
-from verified_tir.validate.memory import Refused, row_major
+from verified_tir.validate.interface import Side, extents_of
+from verified_tir.validate.memory import Refused, View, apart
 from verified_tir.validate.terms import Ids
 
 LONGEST: Final = 1 << 60  # times fit 64 bits, sums too
@@ -111,6 +110,14 @@ class Domain:
     variable: IterVar
 
 
+def time_of(offset: int, loops: Sequence[Loop], columns: Ids) -> Ids:
+    """When what comes at ``offset`` in each iteration of some loops happens; ``columns`` may have inner loops, too."""
+    found: Ids = np.full(columns.shape[0], offset, dtype=np.int64)
+    for k, loop in enumerate(loops):
+        found += (columns[:, k] - loop.low) * loop.weight
+    return found
+
+
 Entry: TypeAlias = InLoop | Bound | BoundData | Guard | DataGuard | Domain
 
 
@@ -126,12 +133,14 @@ class Site:
     offset: int
     loops: tuple[Loop, ...] = ()
 
+    @property
+    def depends_on_data(self) -> bool:
+        """Whether data decide if an instance is executed."""
+        return any(isinstance(entry, DataGuard) for entry in self.context)
+
     def time(self, columns: Ids) -> Ids:
         """When the instances run whose loop variables are the rows of ``columns``."""
-        found: Ids = np.full(columns.shape[0], self.offset, dtype=np.int64)
-        for k, loop in enumerate(self.loops):
-            found += (columns[:, k] - loop.low) * loop.weight
-        return found
+        return time_of(self.offset, self.loops, columns)
 
     def iterations(self, times: Ids) -> Ids:
         """The loop variables of the instances that run at some times, one row each."""
@@ -145,72 +154,46 @@ class Site:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
-class Area:
-    """A buffer at known sizes: shape, strides and offset in elements, ``span`` scalars of its block in all.
-
-    ``shift`` is what the offset has besides in each iteration of the loops around, ``None`` for nothing; ``dtypes`` are
-    the scalar types of all views of the block.
-    """
-
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    offset: int
-    span: int
-    dtypes: set[DType]
-    shift: Expr | None = None
-
-    @staticmethod
-    def of(buffer: Buffer, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Area:
-        """A block of its own, just large enough."""
-        reach = 0 if 0 in shape else offset + sum((d - 1) * s for d, s in zip(shape, strides, strict=True)) + 1
-        span = max(0, reach) * buffer.dtype.lanes
-        return Area(buffer.name, buffer.dtype, shape, strides, offset, span, {buffer.dtype.scalar})
-
-
-@final
 @dataclass(slots=True, eq=False)
 class Storage:
     """A block of memory: ``start`` and ``loops`` say when an allocation makes a fresh one (no loops: see ``outer``)."""
 
-    view: Area
+    view: View
     offset: int
     loops: tuple[Loop, ...]
     parameter: int | None = None
     writers: list[Site] = field(default_factory=list)
 
-    def made(self, site: Site, columns: Ids) -> Ids:
-        """When the block that an instance sees was made."""
-        found: Ids = np.full(columns.shape[0], self.offset, dtype=np.int64)
-        for k, loop in enumerate(self.loops):
-            assert site.loops[k] is loop
-            found += (columns[:, k] - loop.low) * loop.weight
-        return found
+    def made(self, columns: Ids) -> Ids:
+        """When the blocks that instances see were made, whose loop variables are the rows of ``columns``."""
+        return time_of(self.offset, self.loops, columns)
 
 
 @final
 class Outline:
     """The sites of a function at known sizes, in the order of the text; ``length`` is the time at which it ends.
 
+    ``shifts`` are the offsets of views that move, in each iteration of the loops around.
+
     :raises Refused: for what cannot be evaluated on demand: opaque calls, ``while``, bounds or addresses that depend
         on data.
     """
 
-    def __init__(self, func: PrimFunc, values: Mapping[Var, int], views: Mapping[Buffer, Area]) -> None:
+    def __init__(self, side: Side) -> None:
+        func, values = side.func, side.values
         self.func, self.values = func, values
         self.sites: list[Site] = []
         self.loops: list[Loop] = []
-        self.views: dict[Buffer, Area] = dict(views)
+        self.views: dict[Buffer, View] = {}
+        self.shifts: dict[Buffer, Expr] = {}
         self.storage: dict[Var, Storage] = {}
         self.asserted: list[tuple[Assert, tuple[Entry, ...]]] = []
         self.assumes = False
         self.data: set[Var] = {p for p in func.params if p not in values}
-        for k, param in enumerate(func.params):
-            buffer = func.buffer_of(param)
-            if buffer is not None:
-                self.storage[buffer.data] = Storage(self.views[buffer], -1, (), k)
+        for p in side.params:
+            if p.buffer is not None:
+                p.check_strides()
+                self._own(p.buffer, p.extents, -1, (), p.position)
         for node in walk(func.body):
             if isinstance(node, (LetStmt, LetExpr)) and self.is_data(node.value):
                 self.data.add(node.var)
@@ -361,19 +344,16 @@ class Outline:
 
     # ------------------------------------------------------------------------------------------------ buffers
 
-    def _extents(self, buffer: Buffer, *, moving: bool = False) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-        name = buffer.name
-        shape = tuple([evaluate_size(e, self.values, f"the shape of {name}") for e in buffer.shape])
-        strides = tuple([evaluate_size(e, self.values, f"a stride of {name}") for e in buffer.strides])
-        offset = 0 if moving else evaluate_size(buffer.elem_offset, self.values, f"the offset of {name}")
-        return shape, strides or row_major(shape), offset
+    def _own(
+        self, buffer: Buffer, extents: Extents, start: int, loops: tuple[Loop, ...], parameter: int | None = None
+    ) -> None:
+        """A buffer with a block of its own."""
+        self.views[buffer] = apart(buffer, extents)
+        self.storage[buffer.data] = Storage(self.views[buffer], start, loops, parameter)
 
     def _allocate(self, buffer: Buffer, context: tuple[Entry, ...], start: int) -> None:
-        shape, strides, offset = self._extents(buffer)
-        view = Area.of(buffer, shape, strides, offset)
-        self.views[buffer] = view
         loops = tuple([e.loop for e in context if isinstance(e, InLoop)])
-        self.storage[buffer.data] = Storage(view, start, loops)
+        self._own(buffer, extents_of(buffer, self.values), start, loops)
 
     def _declare(self, buffer: Buffer) -> None:
         whole = self.storage.get(buffer.data)
@@ -384,11 +364,11 @@ class Outline:
         moving = any(isinstance(v, Var) and v not in self.values for v in walk(buffer.elem_offset))
         if moving and self.is_data(buffer.elem_offset):
             raise Refused(f"the offset of {buffer.name} depends on data")
-        shift = buffer.elem_offset if moving else None
-        shape, strides, offset = self._extents(buffer, moving=moving)
-        whole.view.dtypes.add(buffer.dtype.scalar)
-        span, dtypes = whole.view.span, whole.view.dtypes
-        self.views[buffer] = Area(buffer.name, buffer.dtype, shape, strides, offset, span, dtypes, shift)
+        if moving:
+            self.shifts[buffer] = buffer.elem_offset
+        extents, block = extents_of(buffer, self.values, 0 if moving else None), whole.view.block
+        block.dtypes.add(buffer.dtype.scalar)
+        self.views[buffer] = View(buffer.name, buffer.dtype, block, extents, whole.view.span)
 
 
 def _refuse_opaque(node: Store | Expr) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Final, cast, final
 import numpy as np
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.find import data_vars
 from verified_tir.ir.stmt import Store
 from verified_tir.semantics.errors import UndefinedBehaviour
@@ -24,9 +24,7 @@ from verified_tir.semantics.memory import View, reinterpret
 from verified_tir.semantics.values import UNDEF, Scalar, Value, lanes_of, vector
 from verified_tir.validate.concrete import contents
 from verified_tir.validate.demand.closure import Closure
-from verified_tir.validate.demand.entry import Place
 from verified_tir.validate.demand.outline import (
-    Area,
     Bound,
     BoundData,
     DataGuard,
@@ -38,6 +36,7 @@ from verified_tir.validate.demand.outline import (
     Storage,
 )
 from verified_tir.validate.interface import Parameter
+from verified_tir.validate.memory import View as Symbolic
 
 _POOL: Final = 4093
 _SPREAD: Final = 2654435761
@@ -77,21 +76,23 @@ class _Cells:
 class _View:
     """A buffer in a replay, with the part of the interpreter's ``View`` that accesses use."""
 
-    def __init__(self, area: Area, storage: Storage, cells: _Cells, frame: Frame, place: Place | None, inputs: Inputs):
-        self.area, self.storage, self.cells, self.frame = area, storage, cells, frame
-        self.place, self.inputs = place, inputs
-        shift = area.shift
-        self.shift = None if shift is None else number(shift, frozenset(), "undef-bound", f"the offset of {area.name}")
+    def __init__(
+        self, view: Symbolic, shift: Expr | None, storage: Storage, cells: _Cells, frame: Frame,
+        parameter: Parameter | None, inputs: Inputs,
+    ) -> None:  # fmt: skip
+        self.name, self.dtype, self.extents, self.span = view.name, view.dtype, view.extents, view.span
+        self.storage, self.cells, self.frame, self.parameter, self.inputs = storage, cells, frame, parameter, inputs
+        self.shift = None if shift is None else number(shift, frozenset(), "undef-bound", f"the offset of {view.name}")
 
     def _locate(self, indices: Sequence[int]) -> int:
-        area = self.area
-        element = area.offset if self.shift is None else self.shift(self.frame)
-        for index, extent, stride in zip(indices, area.shape, area.strides, strict=True):
+        extents = self.extents
+        element = extents.offset if self.shift is None else self.shift(self.frame)
+        for index, extent, stride in zip(indices, extents.shape, extents.strides, strict=True):
             if not 0 <= index < extent:
-                raise UndefinedBehaviour("out-of-bounds", f"{area.name}{list(indices)} is outside its shape")
+                raise UndefinedBehaviour("out-of-bounds", f"{self.name}{list(indices)} is outside its shape")
             element += index * stride
-        if not 0 <= element < area.span // area.dtype.lanes:
-            raise UndefinedBehaviour("out-of-bounds", f"{area.name}{list(indices)} is outside the block")
+        if not 0 <= element < self.span // self.dtype.lanes:
+            raise UndefinedBehaviour("out-of-bounds", f"{self.name}{list(indices)} is outside the block")
         made = self.storage.offset
         for loop in self.storage.loops:
             made += (cast(int, self.frame.values[loop.stmt.var]) - loop.low) * loop.weight
@@ -102,35 +103,33 @@ class _View:
 
     def load(self, indices: Sequence[int]) -> Value:
         """The element, a tuple if it has lanes."""
-        first = self._locate(indices) * self.area.dtype.lanes
-        return vector([self.scalar(first + lane) for lane in range(self.area.dtype.lanes)])
+        first = self._locate(indices) * self.dtype.lanes
+        return vector([self.scalar(first + lane) for lane in range(self.dtype.lanes)])
 
     def scalar(self, address: int) -> Scalar:
         """What is at an address now."""
-        target = self.area.dtype.scalar
+        target = self.dtype.scalar
         value, dtype = self.cells.values.get(address) or self._entry(address)
         return value if dtype is target else cast(Scalar, reinterpret(value, dtype, target))
 
     def _entry(self, address: int) -> tuple[Scalar, DType]:
-        dtype = self.storage.view.dtype.scalar
-        if self.place is None:
+        dtype, p = self.storage.view.dtype.scalar, self.parameter
+        if p is None:
             return UNDEF, dtype
-        lanes = self.place.lanes
-        element = int(self.place.elements(np.array([address // lanes], dtype=np.int64))[0])
+        element = int(p.elements_at(np.array([address // p.lanes], dtype=np.int64))[0])
         if element >= 0:
-            return self.inputs.value(self.place.parameter.position, dtype, element * lanes + address % lanes), dtype
-        padding = self.place.parameter.padding
-        if padding is None:
-            raise UndefinedBehaviour("inaccessible", f"{self.area.name} is accessed where it is declared inaccessible")
-        return (UNDEF if padding == "undef" else padding), dtype
+            return self.inputs.value(p.position, dtype, element * p.lanes + address % p.lanes), dtype
+        if p.padding is None:
+            raise UndefinedBehaviour("inaccessible", f"{self.name} is accessed where it is declared inaccessible")
+        return (UNDEF if p.padding == "undef" else p.padding), dtype
 
     def store(self, indices: Sequence[int], value: Value) -> None:
         """Replace the element."""
-        element, lanes = self._locate(indices), self.area.dtype.lanes
-        if self.place is not None and self.place.parameter.padding is None and self.place.moved is not None:
+        element, lanes, p = self._locate(indices), self.dtype.lanes, self.parameter
+        if p is not None and p.padding is None and p.index_map is not None:
             self._entry(element * lanes)
         for lane, scalar in enumerate(lanes_of(value)):
-            self.cells.values[element * lanes + lane] = scalar, self.area.dtype.scalar
+            self.cells.values[element * lanes + lane] = scalar, self.dtype.scalar
 
 
 _Step = Callable[[Frame, Sequence[int]], bool]
@@ -141,7 +140,7 @@ _Step = Callable[[Frame, Sequence[int]], bool]
 class Replay:
     """Runs the instances that a closure found, on numbers; ``size`` is how many there are."""
 
-    def __init__(self, outline: Outline, closure: Closure, params: Sequence[Place | Parameter]) -> None:
+    def __init__(self, outline: Outline, closure: Closure, params: Sequence[Parameter]) -> None:
         self.outline, self.params = outline, params
         self._data = data_vars(outline.func.body)
         parts = [(site, times) for site, times in closure.needed.items() if times.size]
@@ -166,15 +165,14 @@ class Replay:
         for var, value in self.outline.values.items():
             frame.values[var] = value
         for p in self.params:
-            if isinstance(p, Parameter) and p.var not in frame.values and (p.var.dtype.is_float or p.var.dtype.is_bool):
+            if p.buffer is None and p.var not in frame.values and (p.var.dtype.is_float or p.var.dtype.is_bool):
                 frame.values[p.var] = inputs.value(p.position, p.var.dtype, 0)
         cells: dict[Var, _Cells] = {data: _Cells() for data in self.outline.storage}
-        for buffer, area in self.outline.views.items():
-            storage = self.outline.storage[buffer.data]
-            place = None if storage.parameter is None else self.params[storage.parameter]
-            assert not isinstance(place, Parameter)
-            view = _View(area, storage, cells[buffer.data], frame, place, inputs)
-            frame.views[buffer] = cast(View, view)
+        for buffer, view in self.outline.views.items():
+            storage, shift = self.outline.storage[buffer.data], self.outline.shifts.get(buffer)
+            parameter = None if storage.parameter is None else self.params[storage.parameter]
+            found = _View(view, shift, storage, cells[buffer.data], frame, parameter, inputs)
+            frame.views[buffer] = cast(View, found)
         steps, leaves = [self._steps(site) for site in self._sites], [self._leaf(site) for site in self._sites]
         for time, which, row in zip(self._times, self._which, self._rows, strict=True):
             iteration = self._iterations[which][row]

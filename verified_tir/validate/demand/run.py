@@ -23,9 +23,8 @@ from verified_tir.validate.demand.frames import ROWS, Frames
 from verified_tir.validate.demand.hoist import hoist
 from verified_tir.validate.demand.levels import components, depths
 from verified_tir.validate.demand.outline import BoundData, DataGuard, Outline, Site
-from verified_tir.validate.demand.versions import NOT_YET, TIME, SparseAccess, Versions
+from verified_tir.validate.demand.versions import NOT_YET, TIME, SparseAccess, Versions, columns_of
 from verified_tir.validate.evaluate import Evaluator
-from verified_tir.validate.events import Events
 from verified_tir.validate.execute import Asserted
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import Mask, Refused
@@ -73,7 +72,7 @@ class _Prepared:
                 ids = np.where(at >= 0, ids, entry[rows])
             if (ids == NOT_YET).any():
                 raise Refused(f"{buffer.name} is read before it is evaluated")
-            frame.values[var] = Value(var.dtype, None, access.typed_as(ids, buffer))
+            frame.values[var] = Value(var.dtype, None, access.typed(ids, access.outline.views[buffer]))
         return frame
 
 
@@ -81,17 +80,14 @@ class _Prepared:
 class Run:
     """One symbolic evaluation of what a closure found to be needed.  ``budget`` is the most operations in all."""
 
-    def __init__(
-        self, outline: Outline, closure: Closure, evaluator: Evaluator, access: SparseAccess, folds: Folds, budget: int
-    ) -> None:
-        self.folds = folds
-        self.outline, self.closure, self.evaluator, self.access, self.budget = (
-            outline, closure, evaluator, access, budget
-        )  # fmt: skip
+    def __init__(self, outline: Outline, closure: Closure, access: SparseAccess, folds: Folds, budget: int) -> None:
+        self.outline, self.closure, self.access, self.folds, self.budget = outline, closure, access, folds, budget
+        self.evaluator = evaluator = access.evaluator
         self.frames = Frames(outline, evaluator)
-        self.perhaps = Frames(outline, _unnoted(evaluator, access), int(evaluator.build.opaque("perhaps", BOOL, 0)))
+        # undefined behaviour of what is executed only if data say so is noted once the condition is known: not here
+        unnoted = SparseAccess(access.build, outline, access.params, evaluator.data)
+        self.perhaps = Frames(outline, unnoted.evaluator, int(access.build.opaque("perhaps", BOOL, 0)))
         self.perhaps.scalars = self.frames.scalars
-        access.evaluator = evaluator
         self.batches: dict[Site, _Batch] = {}
 
     def run(self) -> None:
@@ -127,7 +123,7 @@ class Run:
         for site, needed in self.closure.needed.items():
             if not needed.size:
                 continue
-            frames = self.perhaps if _depends_on_data(site) else self.frames
+            frames = self.perhaps if site.depends_on_data else self.frames
             frame, rows = frames.of(site, needed)
             times = needed[rows]
             frame.values[TIME] = Value(INT64, times[:, None])
@@ -135,8 +131,6 @@ class Run:
             batch = self.batches[site] = _Batch(site, times, frame, np.zeros((0, 0), np.int64), value)
             if isinstance(site.what, Store):
                 at, written = frames.stored(site, frame)
-                if frames is self.frames:
-                    self._outside(site, frame)
                 parts.setdefault(site.what.buffer.data, []).append((batch, at, written))
             frame.guard = None  # conditions on data are evaluated later (_given)
         for data, stores in parts.items():
@@ -150,14 +144,6 @@ class Run:
                 batch.slots[written] = versions.place[first : first + count]
                 batch.complete = bool((batch.slots >= 0).all())
                 first += count
-
-    def _outside(self, site: Site, frame: Frame) -> None:
-        """Note stores outside their buffer."""
-        store = site.what
-        assert isinstance(store, Store)
-        indices = self.evaluator.indices(store.buffer.name, store.indices, frame)
-        lanes = store.indices[-1].dtype.lanes if store.indices else 1
-        self.access.locate(frame, store.buffer, indices, lanes, self.evaluator.mask(store.predicate, frame))
 
     def _sources(self, site: Site) -> list[Site]:
         """The sites whose values may be read when one is evaluated."""
@@ -227,7 +213,7 @@ class Run:
     def _prepare(self, batch: _Batch, inside: set[Var]) -> None:
         """Evaluate what does not recur for all instances of a store."""
         context = batch.site.context
-        if not isinstance(batch.site.what, Store) or any(isinstance(e, DataGuard) for e in context):
+        if not isinstance(batch.site.what, Store) or batch.site.depends_on_data:
             return
         if any(isinstance(e, BoundData) and e.var in inside for e in context):
             return
@@ -238,10 +224,8 @@ class Run:
         evaluator = Evaluator(self.evaluator.build, self.evaluator.events, self.access, self.evaluator.data | names)
         prepared = _Prepared(hoisted.residual, evaluator)
         for var, load in hoisted.loads:
-            lanes = load.indices[-1].dtype.lanes if load.indices else 1
-            indices = self.evaluator.indices(load.buffer.name, load.indices, batch.frame)
-            at, within = self.frames.addresses(batch.frame, load.buffer, indices, lanes)
-            if not within.all():
+            at, taken = self.frames.accessed(load, batch.frame)
+            if not taken.all():
                 return
             data = load.buffer.data
             rows = np.repeat(np.arange(at.shape[0]), at.shape[1])
@@ -275,7 +259,7 @@ class Run:
     def _store(self, batch: _Batch, rows: Ids, alive: Ids, frame: Frame, result: Ids) -> None:
         store = batch.site.what
         assert isinstance(store, Store)
-        if any(isinstance(entry, DataGuard) for entry in batch.site.context):
+        if batch.site.depends_on_data:
             self._keep(batch, rows, alive, frame, result)
         slots = batch.slots[rows]
         versions = self.access.versions[store.buffer.data]
@@ -292,7 +276,7 @@ class Run:
         address = versions.address[slots[here]]
         time, made = self.access.moment(storage, batch.frame, rows[here[0]])
         old: Ids = np.zeros(slots.shape, dtype=np.int64)
-        old[here] = self.access.typed_as(self.access.values(data, address, time, made), store.buffer)
+        old[here] = self.access.typed(self.access.values(data, address, time, made), self.outline.views[store.buffer])
         dead = np.ones(rows.size, dtype=np.bool_)
         dead[alive] = False
         result[dead] = old[dead]
@@ -322,16 +306,13 @@ class Run:
                     frame = self.evaluator.guarded(frame, condition, holds=entry.holds)
                 inside = True
         if inside and isinstance(site.what, Store):
-            self._outside(site, frame)
+            self.frames.stored(site, frame)
         return frame, alive
 
     def _results(self, site: Site, frame: Frame) -> Ids:
         """What a let or condition gave, for the rows of a frame inside it."""
         batch = self.batches[site]
-        columns = np.empty((frame.count, len(site.loops)), dtype=np.int64)
-        for k, loop in enumerate(site.loops):
-            columns[:, k] = np.broadcast_to(frame.values[loop.stmt.var].array[:, 0], (frame.count,))
-        return batch.results[np.searchsorted(batch.times, site.time(columns))]
+        return batch.results[np.searchsorted(batch.times, site.time(columns_of(frame, site.loops)))]
 
     # -------------------------------------------------------------------------------------------- recurrences
 
@@ -379,7 +360,7 @@ class Run:
             for loads in self.closure.loads(batch.value, batch.frame):
                 if loads.data in inside:
                     add(loads.row, self._made_by(loads.data, loads.row, loads.address, batch, owner[loads.data]), site)
-            if isinstance(site.what, Store) and any(isinstance(e, DataGuard) for e in site.context):
+            if isinstance(site.what, Store) and site.depends_on_data:
                 data = site.what.buffer.data
                 rows, _ = np.nonzero(batch.slots >= 0)
                 address = self.access.versions[data].address[batch.slots[batch.slots >= 0]]
@@ -400,14 +381,3 @@ class Run:
         storage = self.outline.storage[data]
         at = self.access.versions[data].find(address, *self.access.moment(storage, batch.frame, rows))
         return np.where(at >= 0, owner[at], -1)
-
-
-def _depends_on_data(site: Site) -> bool:
-    """Whether data decide if an instance of the site is executed."""
-    return any(isinstance(entry, DataGuard) for entry in site.context)
-
-
-def _unnoted(evaluator: Evaluator, access: SparseAccess) -> Evaluator:
-    """An evaluator whose undefined behaviour counts for nothing: that of what is executed only if data say so is noted
-    once the condition is known."""
-    return Evaluator(evaluator.build, Events(evaluator.build), access, evaluator.data)

@@ -15,30 +15,24 @@ from typing import Final, final
 
 import numpy as np
 
-from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, PointerType
-from verified_tir.ir.expr import Var
 from verified_tir.ir.find import data_vars
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import Gap, compare, extra_events
-from verified_tir.validate.concrete import Side
 from verified_tir.validate.decide import decide
 from verified_tir.validate.demand.closure import Closure
 from verified_tir.validate.demand.elements import SEED, choose, tile_sizes
-from verified_tir.validate.demand.entry import Place, places
 from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import Frames
 from verified_tir.validate.demand.instances import Effort, TooMuch
-from verified_tir.validate.demand.outline import Area, Outline
+from verified_tir.validate.demand.outline import Outline
 from verified_tir.validate.demand.run import Run
 from verified_tir.validate.demand.versions import SparseAccess
 from verified_tir.validate.demand.witness import look
-from verified_tir.validate.evaluate import Evaluator
-from verified_tir.validate.events import Events
 from verified_tir.validate.execute import Asserted
 from verified_tir.validate.frame import Value
-from verified_tir.validate.interface import Correspondence, Parameter, bind, name_of
+from verified_tir.validate.interface import Correspondence, Parameter, Side, both_sides
 from verified_tir.validate.memory import Refused, UndefinedRun
 from verified_tir.validate.normal import Normaliser, TooLarge
 from verified_tir.validate.operators import Builder
@@ -55,24 +49,20 @@ _MOST_BOXES: Final = 20_000_000
 
 
 @final
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Program:
     """One of the two programs, with its sites."""
 
-    func: PrimFunc
-    values: dict[Var, int]
-    params: list[Place | Parameter]
+    side: Side
     outline: Outline
 
     @staticmethod
-    def of(func: PrimFunc, values: dict[Var, int], params: list[Place | Parameter]) -> Program:
-        views: dict[Buffer, Area] = {}
-        for place in params:
-            if isinstance(place, Place):
-                p = place.parameter
-                assert p.buffer is not None
-                views[p.buffer] = Area.of(p.buffer, p.shape, p.strides, p.offset)
-        return Program(func, values, params, Outline(func, values, views))
+    def of(side: Side) -> Program:
+        return Program(side, Outline(side))
+
+    @property
+    def params(self) -> list[Parameter]:
+        return self.side.params
 
     def written(self) -> set[int]:
         """The positions of the parameters that the program stores to."""
@@ -88,7 +78,7 @@ def too_long(
 ) -> bool:
     """Whether it is certain before the execution that one of the programs takes more operations."""
     try:
-        first, second = _programs(before, after, sizes, maps)
+        first, second = map(Program.of, both_sides(before, after, sizes, maps))
     except Refused:
         return False
     return max(first.outline.length, second.outline.length) > operations
@@ -112,7 +102,7 @@ def compare_on_demand(
     """
     most = budget
     try:
-        first, second = _programs(before, after, sizes, maps)
+        first, second = map(Program.of, both_sides(before, after, sizes, maps))
         while True:
             chosen, total, closures = _needed(first, second, build, elements, most)
             try:
@@ -124,19 +114,6 @@ def compare_on_demand(
                 elements = count // 2
     except (Refused, TooManyTerms) as problem:
         return Unknown(f"the programs are too large to be executed as a whole; on demand: {problem}")
-
-
-def _programs(
-    before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence]
-) -> tuple[Program, Program]:
-    values = bind(before, sizes, None)
-    old = places(before, values)
-    names = [name_of(p.parameter if isinstance(p, Place) else p) for p in old]
-    unknown = [name for name in maps if name not in names]
-    if unknown:
-        raise Refused(f"an index map is given for {unknown[0]}, which is no parameter of before")
-    later = bind(after, sizes, [p.parameter if isinstance(p, Place) else p for p in old])
-    return Program.of(before, values, old), Program.of(after, later, places(after, later, old, maps))
 
 
 def _needed(
@@ -169,7 +146,6 @@ def _chosen(first: Program, second: Program, outputs: Sequence[int], count: int)
     total = 0
     for position in outputs:
         place = first.params[position]
-        assert isinstance(place, Place)
         total += place.count
         sites = [
             (p.outline, [w for s in p.outline.storage.values() if s.parameter == position for w in s.writers])
@@ -177,34 +153,28 @@ def _chosen(first: Program, second: Program, outputs: Sequence[int], count: int)
         ]
         sizes = tile_sizes(place.shape_before, sites)
         share = max(1, count // len(outputs))
-        found[position] = np.sort(choose(place.shape_before, sizes, share, SEED + position).elements)
+        found[position] = np.sort(choose(place.shape_before, sizes, share, SEED + position))
     return found, total
 
 
 def depend(program: Program, chosen: Mapping[int, Ids], build: Builder, effort: Effort) -> Closure:
     """What the chosen elements depend on in one program, if that takes no more than some effort."""
-    access = SparseAccess(build, Events(build), program.outline, {})
-    evaluator = Evaluator(build, access.events, access, frozenset())
+    access = SparseAccess(build, program.outline, program.params, frozenset())
     doubt = int(build.opaque("perhaps", BOOL, 0))
-    closure = Closure(program.outline, Frames(program.outline, evaluator, doubt), effort)
+    closure = Closure(program.outline, Frames(program.outline, access.evaluator, doubt), effort)
     for position, elements in chosen.items():
-        place = program.params[position]
-        if isinstance(place, Place) and place.parameter.buffer is not None:
-            data = place.parameter.buffer.data
-            at = place.scalars(elements).reshape(-1)
-            at = np.concatenate([at, _padding(place)])
-            closure.demand(data, at, np.full(at.size, program.outline.length + 1), np.full(at.size, -1))
+        p = program.params[position]
+        if p.buffer is not None:
+            at = np.concatenate([p.scalars(p.positions(elements)), _padding(p)]).reshape(-1)
+            closure.demand(p.buffer.data, at, np.full(at.size, program.outline.length + 1), np.full(at.size, -1))
     closure.run()
     return closure
 
 
-def _padding(place: Place) -> Ids:
-    """Scalars of the padding to compare, if a value is owed there."""
-    if place.parameter.padding in (None, "undef"):
-        return np.zeros(0, dtype=np.int64)
-    positions = place.padding()
-    step = max(1, positions.size // _PADDING)
-    return (positions[::step, None] * place.lanes + np.arange(place.lanes)).reshape(-1)
+def _padding(p: Parameter) -> Ids:
+    """Scalars of the padding to compare, a row for each element, if a value is owed there."""
+    positions = np.zeros(0, dtype=np.int64) if p.padding in (None, "undef") else p.rest
+    return p.scalars(positions[:: max(1, positions.size // _PADDING)])
 
 
 def _judge(
@@ -238,8 +208,7 @@ def _judge(
         every = [(position, int(e)) for position, elements in chosen.items() for e in elements]
         unknown = f"after ends by {other.undefined}; no input was found on which before does not"
         return replayed(every) or Unknown(f"{unknown} (evaluated on demand)")
-    sides = [[p.parameter if isinstance(p, Place) else p for p in side.params] for side in (first, second)]
-    sides = [[p for p in side if p.buffer is None or p.position in chosen] for side in sides]
+    sides = [[p for p in side.params if p.buffer is None or p.position in chosen] for side in (first, second)]
     gap = compare(build.terms, one, other, *sides)
     events = extra_events(build.terms, one, other)
     for part in (Gap(dict(islice(gap.pairs.items(), _FEW))), gap):  # one difference is enough, and deciding takes long
@@ -292,11 +261,10 @@ def _doubtful_padding(second: Program, other: Exit, pairs: Sequence[tuple[int, i
     terms = {b for _, b in pairs}
     found: dict[int, tuple[int, int]] = {}
     for position, (_, rest) in other.memory.items():
-        place = second.params[position]
-        if isinstance(place, Place) and place.parameter.padding not in (None, "undef"):
-            for address, term in zip(_padding(place).tolist(), rest.reshape(-1).tolist(), strict=True):
-                if term in terms:
-                    found.setdefault(term, (position, address))
+        addresses = _padding(second.params[position]).reshape(-1)
+        for address, term in zip(addresses.tolist(), rest.reshape(-1).tolist(), strict=True):
+            if term in terms:
+                found.setdefault(term, (position, address))
     return list(found.values())
 
 
@@ -310,13 +278,10 @@ def evaluate(
 ) -> Exit:
     """Evaluate what was found to be needed, and read the chosen elements."""
     build.terms.reserve(closure.cost)
-    events = Events(build)
-    where = {k: p for k, p in enumerate(program.params) if isinstance(p, Place)}
-    access = SparseAccess(build, events, program.outline, where)
-    evaluator = Evaluator(build, events, access, data_vars(program.func.body))
-    run = Run(program.outline, closure, evaluator, access, folds or Folds(build), build.operations + 2 * budget)
+    access = SparseAccess(build, program.outline, program.params, data_vars(program.side.func.body))
+    run = Run(program.outline, closure, access, folds or Folds(build), build.operations + 2 * budget)
     for p in program.params:
-        if isinstance(p, Parameter) and p.var not in program.values and not isinstance(p.var.type, PointerType):
+        if p.buffer is None and p.var not in program.side.values and not isinstance(p.var.type, PointerType):
             term = build.opaque(f"input:{p.position}", p.var.dtype, 0).reshape(1, 1)
             run.frames.scalars[p.var] = Value(p.var.dtype, None, term)
     try:
@@ -327,25 +292,17 @@ def evaluate(
         return Exit({}, {}, (), 0, asserted=f"the assertion {str(found)!r}")
     memory = {}
     for position, elements in chosen.items():
-        place, buffer = where[position], where[position].parameter.buffer
-        assert buffer is not None
-        padding = _padding(place).reshape(-1, place.lanes)
-        memory[position] = (
-            _read(access, program, buffer, place.scalars(elements)), _read(access, program, buffer, padding),
-        )  # fmt: skip
-    return Exit(memory, dict(events.found), (), 0)
+        p = program.params[position]
+        memory[position] = _read(access, p, p.scalars(p.positions(elements))), _read(access, p, _padding(p))
+    return Exit(memory, dict(access.events.found), (), 0)
 
 
-def _read(access: SparseAccess, program: Program, buffer: Buffer, at: Ids) -> Ids:
+def _read(access: SparseAccess, parameter: Parameter, at: Ids) -> Ids:
+    assert parameter.buffer is not None
     flat = at.reshape(-1)
-    end, start = np.full(flat.size, program.outline.length + 1), np.full(flat.size, -1)
-    ids = access.values(buffer.data, flat, end, start).reshape(at.shape)
-    return access.typed_as(ids, buffer)
-
-
-def _stays(place: Place, parameter: Parameter) -> bool:
-    """Whether a parameter's elements are where they are without an index map."""
-    return parameter.at is not None and np.array_equal(place.positions(np.arange(place.count)), parameter.at)
+    end, start = np.full(flat.size, access.outline.length + 1), np.full(flat.size, -1)
+    ids = access.values(parameter.buffer.data, flat, end, start).reshape(at.shape)
+    return access.typed(ids, access.outline.views[parameter.buffer])
 
 
 def replayed_in_part(
@@ -355,12 +312,11 @@ def replayed_in_part(
 
     Only where parameters did not move.
     """
+    if any(p.index_map is not None for p in after.params):
+        return None
     build = Builder(Terms())
     try:
-        first, second = (Program.of(s.func, s.values, places(s.func, s.values)) for s in (before, after))
-        for old, place in zip((*before.params, *after.params), (*first.params, *second.params), strict=True):
-            if isinstance(place, Place) and not _stays(place, old):
-                return None
+        first, second = Program.of(before), Program.of(after)
         chosen = {k: np.arange(len(left), dtype=np.int64) for k, (left, _) in one.memory.items()}
         pairs = differing(terms, one, pairs)
         doubtful = _doubtful(one, other, chosen, pairs) if pairs else []

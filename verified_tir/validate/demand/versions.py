@@ -7,7 +7,7 @@ there before it is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import final
 
@@ -17,14 +17,13 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT64
 from verified_tir.ir.expr import Var
 from verified_tir.validate.access import Access
-from verified_tir.validate.demand.entry import Place
-from verified_tir.validate.demand.frames import scalars
 from verified_tir.validate.demand.levels import distinct
-from verified_tir.validate.demand.outline import Outline, Storage
+from verified_tir.validate.demand.outline import Loop, Outline, Storage, time_of
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
-from verified_tir.validate.memory import Mask, Memory, Refused
+from verified_tir.validate.interface import Parameter
+from verified_tir.validate.memory import Mask, Memory, Refused, View
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 
@@ -73,72 +72,47 @@ class Versions:
 
 @final
 class SparseAccess(Access):
-    """Loads that look up the version which their instance sees.  Frames have the variable :data:`TIME`."""
+    """Accesses of which loads look up the version that their instance sees.  Frames have the variable :data:`TIME`."""
 
-    def __init__(self, build: Builder, events: Events, outline: Outline, places: Mapping[int, Place]) -> None:
-        super().__init__(build, events, Memory(), frozenset())
-        self.outline, self.places = outline, places
+    def __init__(self, build: Builder, outline: Outline, params: Sequence[Parameter], data: frozenset[Var]) -> None:
+        super().__init__(build, Events(build), Memory(), frozenset())
+        self.outline, self.params = outline, params
         self.versions: dict[Var, Versions] = {}
-        self.evaluator: Evaluator | None = None  # for offsets that move
+        self.evaluator = Evaluator(build, self.events, self, data)
 
-    def locate(
-        self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], lanes: int, mask: Ids | None
-    ) -> tuple[Ids, Mask]:
-        """The scalars of an access, shape (rows or 1, scalars), and which are accessed; what is undefined is noted."""
-        area = self.outline.views[buffer]
-        element: Ids = np.full((1, lanes), area.offset, dtype=np.int64)
-        if area.shift is not None:
-            assert self.evaluator is not None
-            element = element + self.evaluator.number(area.shift, frame, "undef bound", f"the offset of {area.name}")
-        inside: Mask = np.ones((1, 1), dtype=np.bool_)
-        for index, extent, stride in zip(indices, area.shape, area.strides, strict=True):
-            inside = inside & (index >= 0) & (index < extent)
-            element = element + index * stride
-        inside = inside & (element >= 0) & (element < area.span // area.dtype.lanes)
-        wanted = np.ones((1, 1), dtype=np.bool_) if mask is None else mask != 0
-        self.events.note(frame, f"{buffer.name} is accessed out of bounds", wanted & ~inside)
-        element, chosen = np.broadcast_arrays(element, wanted & inside)
-        at, taken = scalars(element, chosen, area.dtype.lanes)
-        storage = self.outline.storage[buffer.data]
-        closed = None if storage.parameter is None else self.places[storage.parameter].closed(at)
-        if closed is not None:
-            wrong = closed & taken
-            self.events.note(frame, f"{buffer.name} is accessed where it is declared inaccessible", wrong)
-            taken = taken & ~wrong
-        return at, taken
+    def _parameter(self, data: Var) -> Parameter | None:
+        """The parameter whose block this is."""
+        position = self.outline.storage[data].parameter
+        return None if position is None else self.params[position]
 
-    def load(self, frame: Frame, buffer: Buffer, indices: Sequence[Ids], lanes: int, mask: Ids | None) -> Ids:
-        """The terms at some elements, shape (rows or 1, scalars)."""
-        at, taken = self.locate(frame, buffer, indices, lanes, mask)
-        self.build.operations += at.size
-        storage = self.outline.storage[buffer.data]
+    def _moved(self, frame: Frame, buffer: Buffer) -> Ids | None:
+        shift = self.outline.shifts.get(buffer)
+        if shift is None:
+            return None
+        return self.evaluator.number(shift, frame, "undef bound", f"the offset of {buffer.name}")
+
+    def _closed(self, buffer: Buffer, view: View, at: Ids) -> Mask | None:
+        p = self._parameter(buffer.data)
+        if p is None or p.padding is not None or not p.is_padded:
+            return None
+        return p.elements_at(at // p.lanes) < 0
+
+    def _contents(self, frame: Frame, buffer: Buffer, view: View, at: Ids, taken: Mask | None) -> Ids:
         if buffer.data in self.versions:
-            shape = (frame.count, at.shape[1])
-            at, taken = np.broadcast_to(at, shape), np.broadcast_to(taken, shape)
+            at, taken = in_rows(at, taken, frame.count)
         ids: Ids = np.full(at.shape, UNDEF_ID, dtype=np.int64)
-        where = np.nonzero(taken)
+        where = np.nonzero(np.ones(at.shape, dtype=np.bool_) if taken is None else taken)
         if buffer.data in self.versions:
+            storage = self.outline.storage[buffer.data]
             ids[where] = self.values(buffer.data, at[where], *self.moment(storage, frame, where[0]))
         else:
             ids[where] = self.entry(buffer.data, at[where])
-        return self.typed_as(ids, buffer)
-
-    def typed_as(self, ids: Ids, buffer: Buffer) -> Ids:
-        """What was stored at another type is read by its bytes."""
-        area = self.outline.views[buffer]
-        target = area.dtype.scalar
-        if area.dtypes == {target}:
-            return ids
-        return self.as_dtype(ids, target)
+        return ids
 
     def moment(self, storage: Storage, frame: Frame, rows: Ids) -> tuple[Ids, Ids]:
         """When some rows of a frame run, and when the block that they see was made."""
         time = np.broadcast_to(frame.values[TIME].array[:, 0], (frame.count,))[rows]
-        made: Ids = np.full(rows.size, storage.offset, dtype=np.int64)
-        for loop in storage.loops:
-            column = np.broadcast_to(frame.values[loop.stmt.var].array[:, 0], (frame.count,))[rows]
-            made += (column - loop.low) * loop.weight
-        return time, made
+        return time, time_of(storage.offset, storage.loops, columns_of(frame, storage.loops)[rows])
 
     def values(self, data: Var, address: Ids, time: Ids, made: Ids) -> Ids:
         """The terms at scalar addresses of a block at some times.
@@ -159,7 +133,26 @@ class SparseAccess(Access):
 
     def entry(self, data: Var, address: Ids) -> Ids:
         """What scalars of a block hold before anything is stored."""
-        storage = self.outline.storage[data]
-        if storage.parameter is None:
+        p = self._parameter(data)
+        if p is None or p.buffer is None:
             return np.full(address.shape, UNDEF_ID, dtype=np.int64)
-        return self.places[storage.parameter].terms(self.build, address)
+        elements, scalar = p.elements_at(address // p.lanes), p.buffer.dtype.scalar
+        number = np.maximum(elements, 0) * p.lanes + address % p.lanes
+        found = self.build.opaque(f"input:{p.position}", scalar, number)
+        rest = UNDEF_ID if p.padding in (None, "undef") else self.terms.constant(scalar, p.padding)  # type: ignore[arg-type]
+        return np.where(elements >= 0, found, rest)
+
+
+def in_rows(at: Ids, taken: Mask | None, count: int) -> tuple[Ids, Mask]:
+    """Scalars and which of them are accessed, in each of ``count`` rows."""
+    shape = (count, at.shape[1])
+    every = np.ones((1, 1), dtype=np.bool_) if taken is None else taken
+    return np.broadcast_to(at, shape), np.broadcast_to(every, shape)
+
+
+def columns_of(frame: Frame, loops: Sequence[Loop]) -> Ids:
+    """The values of some loop variables in a frame, one row each."""
+    columns: Ids = np.empty((frame.count, len(loops)), dtype=np.int64)
+    for k, loop in enumerate(loops):
+        columns[:, k] = np.broadcast_to(frame.values[loop.stmt.var].array[:, 0], (frame.count,))
+    return columns

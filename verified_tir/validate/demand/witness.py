@@ -19,9 +19,8 @@ from verified_tir.semantics.errors import UndefinedBehaviour, Unsupported
 from verified_tir.semantics.values import UNDEF, Scalar
 from verified_tir.validate.concrete import AGAIN, KINDS, constants
 from verified_tir.validate.demand.closure import Closure
-from verified_tir.validate.demand.entry import Place
 from verified_tir.validate.demand.replay import Inputs, Replay
-from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.interface import Parameter
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.terms import Ids
 from verified_tir.validate.verdict import Different
@@ -51,7 +50,7 @@ def look(
     """
     if first.outline.assumes:
         return None
-    pool = constants(first.func, second.func)
+    pool = constants(first.side.func, second.side.func)
     spent = 0
     places = [(*p, False) for p in doubtful[:_MOST_ELEMENTS]] + [(*p, True) for p in padding[:_MOST_ELEMENTS]]
     for position, element, owed in places:
@@ -65,56 +64,48 @@ def look(
             if spent > (_MOST_INSTANCES if number < _FIRST else _MOST_INSTANCES // 4) and number:
                 break
             inputs = Inputs(kind, number, pool)
-            found = (_compare_padding if owed else _compare)(first, second, replays, position, element, inputs)
+            found = _compare(first, second, replays, position, element, inputs, owed=owed)
             if found is not None:
                 return found
     return None
 
 
-def _compare_padding(
-    first: Program, second: Program, replays: Sequence[Replay], position: int, address: int, inputs: Inputs
-) -> Different | None:
-    """Whether a scalar of the padding that is owed has another value."""
-    new = second.params[position]
-    assert isinstance(new, Place) and new.parameter.buffer is not None
-    dtype, owed = new.parameter.buffer.dtype.scalar, new.parameter.padding
-    assert isinstance(owed, int | float)
-    name = f"the padding of {name_of(new.parameter)}"
-    try:
-        now = replays[1].run(inputs)[new.parameter.buffer.data].scalar(address)
-    except UndefinedBehaviour as end:
-        return _witness(first, second, inputs, "", None, str(end))
-    except Unsupported:
-        return None
-    if _same(dtype, float(owed) if dtype.is_float else owed, now):
-        return None
-    return _witness(first, second, inputs, name, owed, None if now is UNDEF else now)
-
-
 def _compare(
-    first: Program, second: Program, replays: Sequence[Replay], position: int, element: int, inputs: Inputs
+    first: Program,
+    second: Program,
+    replays: Sequence[Replay],
+    position: int,
+    element: int,
+    inputs: Inputs,
+    *,
+    owed: bool,
 ) -> Different | None:
+    """Whether an element has another value, or (``owed``) a scalar of the padding one that is not owed."""
     old, new = first.params[position], second.params[position]
-    assert isinstance(old, Place) and isinstance(new, Place)
-    assert old.parameter.buffer is not None and new.parameter.buffer is not None
-    which = np.array([element], dtype=np.int64)
+    assert old.buffer is not None and new.buffer is not None
+    dtype, padding, which = new.buffer.dtype, new.padding, np.array([element], dtype=np.int64)
     try:
-        left = replays[0].run(inputs)[old.parameter.buffer.data]
-        was = [left.scalar(int(at)) for at in old.scalars(which)[0]]
+        left = replays[0].run(inputs)[old.buffer.data]
+        if owed and isinstance(padding, int | float):
+            was: list[Scalar] = [float(padding) if dtype.is_float else padding]
+        else:
+            was = [left.scalar(int(at)) for at in old.scalars(old.positions(which))[0]]
     except (UndefinedBehaviour, Unsupported):
         return None
     try:
-        right = replays[1].run(inputs)[new.parameter.buffer.data]
-        now = [right.scalar(int(at)) for at in new.scalars(which)[0]]
+        right = replays[1].run(inputs)[new.buffer.data]
+        places = [element] if owed else new.scalars(new.positions(which))[0].tolist()
+        now = [right.scalar(at) for at in places]
     except UndefinedBehaviour as end:
         return _witness(first, second, inputs, "", None, str(end))
     except Unsupported:
         return None
-    dtype = old.parameter.buffer.dtype
     for lane, (a, b) in enumerate(zip(was, now, strict=True)):
         if a is not UNDEF and not _same(dtype.scalar, a, b):
-            name = f"{name_of(old.parameter)}[{', '.join(str(int(k[0])) for k in old.indices(which))}]"
-            name += f" lane {lane}" if dtype.lanes > 1 else ""
+            name = f"the padding of {new.name}"
+            if not owed:
+                name = f"{old.name}[{', '.join(str(int(k[0])) for k in old.indices_before(which))}]"
+                name += f" lane {lane}" if dtype.lanes > 1 else ""
             return _witness(first, second, inputs, name, a, None if b is UNDEF else b)
     return None
 
@@ -134,24 +125,20 @@ def _witness(
     for program in (first, second):
         found: dict[str, int | float | bool] = {}
         for p in program.params:
-            if isinstance(p, Parameter) and p.var in program.values:
-                found[p.var.name] = program.values[p.var]
-            elif isinstance(p, Parameter) and p.position in inputs.used:
-                found[p.var.name] = inputs.used[p.position][0]  # type: ignore[assignment]
+            if p.buffer is None and p.var in program.side.values:
+                found[p.name] = program.side.values[p.var]
+            elif p.buffer is None and p.position in inputs.used:
+                found[p.name] = inputs.used[p.position][0]  # type: ignore[assignment]
         scalars.append(found)
-    contents: dict[str, dict[tuple[int, ...], object]] = {}
-    for place in first.params:
-        if isinstance(place, Place):
-            used = inputs.used.get(place.parameter.position, {})
-            contents[name_of(place.parameter)] = _by_index(place, used)
+    contents = {p.name: _by_index(p, inputs.used.get(p.position, {})) for p in first.params if p.buffer is not None}
     return Different(scalars[0], scalars[1], element, before, after, contents)
 
 
-def _by_index(place: Place, used: Mapping[int, Scalar]) -> dict[tuple[int, ...], object]:
+def _by_index(parameter: Parameter, used: Mapping[int, Scalar]) -> dict[tuple[int, ...], object]:
     """Contents by index, the lane last if there are several."""
     found: dict[tuple[int, ...], object] = {}
     for scalar, value in sorted(used.items()):
-        element, lane = divmod(scalar, place.lanes)
-        index = tuple(int(k[0]) for k in place.indices(np.array([element], dtype=np.int64)))
-        found[(*index, lane) if place.lanes > 1 else index] = value
+        element, lane = divmod(scalar, parameter.lanes)
+        index = tuple(int(k[0]) for k in parameter.indices_before(np.array([element], dtype=np.int64)))
+        found[(*index, lane) if parameter.lanes > 1 else index] = value
     return found

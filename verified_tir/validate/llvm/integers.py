@@ -20,7 +20,6 @@ _DIVIDE: Final = {
     "sdiv": ("int", "truncdiv"), "srem": ("int", "truncmod"),
 }  # fmt: skip
 _COMPARE: Final = {"gt": ("lt", True), "ge": ("le", True), "lt": ("lt", False), "le": ("le", False)}
-NO_FLAGS: Final[frozenset[str]] = frozenset()
 
 
 @final

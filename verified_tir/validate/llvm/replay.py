@@ -29,7 +29,7 @@ from verified_tir.semantics.interpreter import (
     run,
 )
 from verified_tir.semantics.interpreter.outcome import same_bits
-from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.interface import Parameter
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.inputs import inputs
 from verified_tir.validate.llvm.jit import Job, run_machine_code
@@ -124,7 +124,7 @@ def _replay(kernel: Kernel, arguments: dict[str, Any], expected: Outcome | Asser
             continue
         k, lane, before, after = found
         index = ", ".join(str(int(axis[k])) for axis in p.images)
-        element = f"{name_of(p)}[{index}]" + (f" lane {lane}" if p.buffer.dtype.lanes > 1 else "")
+        element = f"{p.name}[{index}]" + (f" lane {lane}" if p.buffer.dtype.lanes > 1 else "")
         different = Different(arguments, arguments, element, before, after)
         if after is None:
             return different
@@ -142,8 +142,8 @@ def _first_wrong(
     """Element, lane, and the two values, of the first difference in a parameter."""
     assert p.buffer is not None
     lanes, scalar = p.buffer.dtype.lanes, p.buffer.dtype.scalar
-    want = expected.arrays[name_of(p)].reshape(-1, lanes)
-    known = expected.defined[name_of(p)].reshape(-1, lanes)
+    want = expected.arrays[p.name].reshape(-1, lanes)
+    known = expected.defined[p.name].reshape(-1, lanes)
     ids = left.memory[p.position]
     have = np.array([_number(terms, scalar, t) for t in ids.reshape(-1).tolist()], dtype=numpy_dtype(scalar))
     have = have.reshape(ids.shape)
@@ -165,7 +165,7 @@ def _number(terms: Terms, dtype: DType, term: int) -> Any:
 
 def _terms(terms: Terms, p: Parameter, arguments: Mapping[str, Any]) -> Ids:
     dtype = p.var.dtype if p.buffer is None else p.buffer.dtype.scalar
-    values = np.asarray(arguments[name_of(p)]).reshape(-1)
+    values = np.asarray(arguments[p.name]).reshape(-1)
     found: Ids = np.array(
         [terms.constant(dtype, float(v) if dtype.is_float else int(v)) for v in values], dtype=np.int64
     )
@@ -184,9 +184,8 @@ def _confirmed(
         return Different(different.arguments, different.arguments, "", None, "its machine code crashes")
     buffers = [q for q in kernel.params if q.buffer is not None]
     block = done.blocks[buffers.index(p)].view(numpy_dtype(p.buffer.dtype.scalar))  # type: ignore[union-attr]
-    assert p.at is not None and p.buffer is not None
     k, lane = where
-    ran = block[int(p.at[k]) * p.buffer.dtype.lanes + lane]
+    ran = block[int(p.at[k]) * p.lanes + lane]
     if bool(same_bits(np.array([ran]), np.array([different.before]))[0]):
         return f"{different.element} is {different.after!r} by the executor of LLVM IR, and {ran!r} by machine code"
     return Different(different.arguments, different.arguments, different.element, different.before, ran)
@@ -195,14 +194,12 @@ def _confirmed(
 def _arguments(kernel: Kernel, arguments: Mapping[str, Any]) -> tuple[Array | tuple[int, str], ...]:
     found: list[Array | tuple[int, str]] = []
     for p in kernel.params:
-        value = arguments[name_of(p)]
+        value = arguments[p.name]
         if p.buffer is None:
             found.append(word(p.var.dtype, value))
             continue
-        assert p.at is not None
-        lanes = p.buffer.dtype.lanes
-        block = np.zeros((max(1, p.elements), lanes), dtype=numpy_dtype(p.buffer.dtype.scalar))
-        block[p.at] = np.asarray(value).reshape(-1, lanes)
+        block = np.zeros((max(1, p.elements), p.lanes), dtype=numpy_dtype(p.buffer.dtype.scalar))
+        block[p.at] = np.asarray(value).reshape(-1, p.lanes)
         found.append(block.reshape(-1).view(np.uint8))
     return (*found, *[word(v.dtype, kernel.values[v]) for v in symbols(kernel.func)])
 

@@ -17,7 +17,7 @@ from verified_tir.ir.dtype import BFLOAT16, BOOL, DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.visit import walk
-from verified_tir.validate.interface import Parameter, name_of
+from verified_tir.validate.interface import Parameter
 from verified_tir.validate.llvm.blocks import Block, Undefined
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer, signed
 from verified_tir.validate.llvm.machine import Machine
@@ -156,23 +156,15 @@ def _scalar(parameter: Parameter, values: Mapping[Var, int], graph: Graph, given
     return graph.reinterpret(lane, integer(16, "uint")) if dtype is BFLOAT16 else graph.settled(lane)
 
 
-def _places(parameter: Parameter) -> Ids:
-    """The scalars of the elements within the block, in order."""
-    assert parameter.at is not None and parameter.buffer is not None
-    lanes = parameter.buffer.dtype.lanes
-    found: Ids = (parameter.at[:, None] * lanes + np.arange(lanes)).reshape(-1)
-    return found
-
-
 def _enter(parameter: Parameter, machine: Machine, given: Ids | None, align: int) -> Block:
     buffer, graph = parameter.buffer, machine.graph
     assert buffer is not None
     scalar = buffer.dtype.scalar
-    width, count = scalar.nbytes, parameter.elements * buffer.dtype.lanes
+    width, count = scalar.nbytes, parameter.elements * parameter.lanes
     if align > width:
-        raise Refused(f"LLVM IR: the alignment {align} is declared for {name_of(parameter)}; arrays have {width}")
-    block = machine.blocks.new(name_of(parameter), count * width, width, width)
-    places = _places(parameter)
+        raise Refused(f"LLVM IR: the alignment {align} is declared for {parameter.name}; arrays have {width}")
+    block = machine.blocks.new(parameter.name, count * width, width, width)
+    places = parameter.scalars(parameter.at).reshape(-1)
     ids = graph.terms.sequence(f"input:{parameter.position}", scalar, places.size) if given is None else given
     for place, term in zip(places.tolist(), ids.reshape(-1).tolist(), strict=True):
         block.cells[place] = _to_memory(graph, scalar, graph.leaf(term, scalar))
@@ -200,7 +192,7 @@ def _leave(parameter: Parameter, block: Block, machine: Machine) -> Ids:
         machine.blocks.refine(block, scalar.nbytes)
     ratio = scalar.nbytes // block.unit
     nodes = []
-    for place in _places(parameter).tolist():
+    for place in parameter.scalars(parameter.at).reshape(-1).tolist():
         cells = block.cells[place * ratio : (place + 1) * ratio]
         lane = cells[0] if ratio == 1 else machine.blocks.parts.join(cells, 8 * block.unit)
         nodes.append(_from_memory(graph, scalar, lane))

@@ -17,7 +17,7 @@ from typing import Final, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import compare, extra_events
-from verified_tir.validate.interface import Parameter, bind, parameters
+from verified_tir.validate.interface import Parameter, bind, listed, parameters
 from verified_tir.validate.llvm.decide import Judge, decide
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.parser import parse
@@ -134,7 +134,7 @@ class _Run:
         module = parse(text)
         self.blocks = sum(len(f.blocks) for f in module.functions.values())
         values = bind(self.func, self.sizes, None)
-        params = parameters(self.func, values)
+        params = listed(parameters(self.func, values))
         kernel = Kernel(self.func, params, values, module, text, self.limits.instructions)
         found = self._judged(kernel)
         if not isinstance(found, Equal) or self.left is None or not module.asks_where():
