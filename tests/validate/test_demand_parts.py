@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from verified_tir import parse_func
 from verified_tir.ir.dtype import DType
 from verified_tir.validate.demand.elements import choose
-from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import Frames
 from verified_tir.validate.demand.instances import Effort, TooMuch, Writers
 from verified_tir.validate.demand.levels import depths
@@ -100,18 +99,6 @@ def test_depths(pairs):
     for k in range(12):
         want[k] = max([want[p] + 1 for c, p in edges if c == k], default=0)
     assert depths(12, consumers, producers).tolist() == want
-
-
-def test_folds_give_what_building_again_would():
-    build = Builder(Terms())
-    x, y = build.terms.sequence("input:0", F32, 6), build.terms.sequence("input:1", F32, 6)
-    folds = Folds(build)
-    once = folds.binary("sub", F32, x, y)
-    turned = np.array([3, 1, 5, 0, 2, 4])
-    assert (folds.binary("sub", F32, x[turned], y[turned]) == once[turned]).all()
-    assert (build.binary("sub", F32, x, y) == once).all()
-    assert (folds.binary("sub", F32, y, x) != once).all()
-    assert (folds.binary("add", F32, x, y) != once).all()
 
 
 def test_pairs_that_differ_by_rounding_alone_are_not_replayed():

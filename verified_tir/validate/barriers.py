@@ -10,6 +10,7 @@ threads do, but excuse nothing: threads that conflict across one are found (``Lo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from verified_tir.ir.dtype import VOID, PointerType
 from verified_tir.ir.expr import Call, Load, StringImm, Var
@@ -68,7 +69,7 @@ def _complete(stmt: Stmt, threads: Threads | None) -> Stmt:
         case Seq(stmts=stmts):
             made = [_complete(s, threads) for s in stmts]
             return seq(*made) if threads is None else _separated(made)
-        case For(var=var, min=low, extent=extent, body=body, kind=kind, thread=tag, annotations=notes):
+        case For(var=var, min=low, extent=extent, body=body, thread=tag):
             inner = threads
             if is_thread(tag):
                 if any(isinstance(n, For) and n.thread == tag for n in walk(body)):
@@ -79,7 +80,7 @@ def _complete(stmt: Stmt, threads: Threads | None) -> Stmt:
             body = _complete(body, inner)
             if threads is not None and not is_thread(tag) and _again(body):
                 body = _separated([_barrier(), body])
-            return For(var, low, extent, body, kind, tag, notes)
+            return replace(stmt, body=body)
         case If(condition=c, then_body=a, else_body=b):
             if threads is not None and not threads.alike(c):
                 return stmt
@@ -88,23 +89,12 @@ def _complete(stmt: Stmt, threads: Threads | None) -> Stmt:
             inner = threads
             if threads is not None and not threads.alike(value):
                 inner = threads.binding(LetStmt(var, value, Seq(())), private=var)
-            return LetStmt(var, value, _complete(body, inner))
-        case Allocate(buffer=buffer, body=body, annotations=notes):
-            return Allocate(buffer, _complete(body, threads), notes)
-        case DeclBuffer(buffer=buffer, body=body):
-            return DeclBuffer(buffer, _complete(body, threads))
-        case AttrStmt(key=key, node=node, value=value, body=body):
-            return AttrStmt(key, node, value, _complete(body, threads))
-        case Block():
-            return _complete(expanded(stmt), threads) if threads is not None else _inside_block(stmt)
+            return replace(stmt, body=_complete(body, inner))
+        case Block() if threads is not None:
+            return _complete(expanded(stmt), threads)
+        case Allocate() | DeclBuffer() | AttrStmt() | Block():
+            return replace(stmt, body=_complete(stmt.body, threads))
     return stmt
-
-
-def _inside_block(block: Block) -> Stmt:
-    return Block(
-        block.name, block.iter_vars, block.predicate, block.reads, block.writes, block.init,
-        _complete(block.body, None), block.alloc_buffers, block.annotations,
-    )  # fmt: skip
 
 
 def _separated(stmts: Sequence[Stmt]) -> Stmt:

@@ -6,9 +6,10 @@ against.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, final
+from functools import partial
+from typing import Final, TypeAlias, final
 
 import numpy as np
 
@@ -67,6 +68,9 @@ def cell_widths(func: PrimFunc) -> dict[Var, int]:
     return found
 
 
+_Arm: TypeAlias = Callable[[Frame], None]
+
+
 class Asserted(Exception):
     """An assertion that is false on every input ended the run."""
 
@@ -107,8 +111,9 @@ class Executor:
                 self._store(stmt, frame)
             case For():
                 self.loops.run(stmt, frame)
-            case If():
-                self._if(stmt, frame)
+            case If(condition=condition, then_body=then, else_body=otherwise):
+                arms = [None if arm is None else partial(self.run, arm) for arm in (then, otherwise)]
+                self._branch(condition, frame, *arms)
             case LetStmt(var=var, value=value, body=body):
                 frame.values[var] = self.evaluator.evaluate(value, frame)
                 self.run(body, frame)
@@ -196,39 +201,27 @@ class Executor:
 
     # ------------------------------------------------------------------------------------------------- branches
 
-    def _if(self, stmt: If, frame: Frame) -> None:
-        self._branch(stmt.condition, frame, stmt.then_body, stmt.else_body)
-
-    def _branch(self, condition: Expr, frame: Frame, then: Stmt, otherwise: Stmt | None) -> None:
+    def _branch(self, condition: Expr, frame: Frame, then: _Arm | None, otherwise: _Arm | None = None) -> None:
         """Known conditions choose rows; with symbolic ones both arms run, and their stores keep what was there."""
         known, terms = self.evaluator.condition(condition, frame)
         true, false = self.evaluator.terms.true, self.evaluator.terms.false
         yes: Mask = known if known is not None else terms == true
         no: Mask = ~known if known is not None else terms == false
         mixed = ~(yes | no)
-        if yes.any():
-            self.run(then, frame.only(yes))
-        if otherwise is not None and no.any():
-            self.run(otherwise, frame.only(no))
-        if mixed.any():
-            inner = frame.only(mixed)
-            chosen = terms[mixed]
-            for arm, holds in ((then, True), (otherwise, False)):
-                if arm is not None:
-                    self.run(arm, self.evaluator.guarded(inner, chosen, holds=holds))
+        for arm, rows in ((then, yes), (otherwise, no)):
+            if arm is not None and rows.any():
+                arm(frame.only(rows))
+        inner = frame.only(mixed) if mixed.any() else None
+        for arm, holds in ((then, True), (otherwise, False)):
+            if arm is not None and inner is not None:
+                arm(self.evaluator.guarded(inner, terms[mixed], holds=holds))
 
     def _block(self, stmt: Block, frame: Frame) -> None:
         """Bind the iteration variables, and run the instances where the predicate holds, or may hold."""
         for iv in stmt.iter_vars:
             value = self.evaluator.number(iv.value, frame, "undef index", f"the value of {iv.var.name}")
             frame.values[iv.var] = Value(iv.var.dtype, value)
-        known, terms = self.evaluator.condition(stmt.predicate, frame)
-        yes: Mask = known if known is not None else terms == self.evaluator.terms.true
-        if yes.any():
-            self._instances(stmt, frame.only(yes))
-        mixed = ~(yes | (terms == self.evaluator.terms.false)) if known is None else np.zeros(1, dtype=np.bool_)
-        if mixed.any():
-            self._instances(stmt, self.evaluator.guarded(frame.only(mixed), terms[mixed], holds=True))
+        self._branch(stmt.predicate, frame, partial(self._instances, stmt))
 
     def _instances(self, stmt: Block, frame: Frame) -> None:
         """Instances whose predicate holds: allocate, initialise, run the body."""

@@ -27,7 +27,7 @@ from functools import reduce
 from typing import Any, Final, TypeAlias, final
 
 from verified_tir.ir.dtype import DType
-from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms
+from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms, arity, is_leaf
 
 Monomial: TypeAlias = tuple[int, ...]
 Polynomial: TypeAlias = dict[Monomial, int]
@@ -365,26 +365,3 @@ def _ends(kind: str, dtype: DType) -> tuple[float | None, float | None]:
 
 def _add(total: Polynomial, monomial: Monomial, coefficient: int, modulus: int) -> None:
     total[monomial] = (total.get(monomial, 0) + coefficient) % modulus
-
-
-_LEAVES = frozenset(
-    {"const", "undef", "world", "left", "result", "with", "after", "if", "pair", "contents", "bits", "read"}
-)
-
-
-def is_leaf(op: str) -> bool:
-    """Whether nothing is known about terms with this operator beyond their identity."""
-    return op in _LEAVES or op.startswith(("input:", "call ", "text ", "pure ", "pointer "))
-
-
-def arity(op: str) -> int:
-    """How many operands a term with this operator has."""
-    if op in ("ite", "fma", "part"):
-        return 3
-    if op in ("not", "reinterpret", "is_undef") or op.startswith("cast:"):
-        return 1
-    binary = (
-        "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "bitand", "bitor",
-        "bitxor", "shl", "shr", "eq", "lt", "le", "pow", "atan2", "join",
-    )  # fmt: skip
-    return 2 if op in binary else 1

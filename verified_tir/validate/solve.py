@@ -16,8 +16,7 @@ from verified_tir.logic import formula as logic
 from verified_tir.logic.formula import Term
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted, Unknown
-from verified_tir.validate.normal import arity, is_leaf
-from verified_tir.validate.terms import MAY_UNDEF, Terms
+from verified_tir.validate.terms import MAY_UNDEF, Terms, arity, beneath, is_leaf
 
 LARGEST_CONE: Final = 40
 LARGEST_CHOICE: Final = 240
@@ -54,16 +53,7 @@ class Question:
 
     def cone(self, *roots: int, most: int = LARGEST_CHOICE) -> list[int]:
         """The terms beneath some, operands first; more than the limit are not listed."""
-        seen: set[int] = set()
-        stack = list(roots)
-        while stack and len(seen) <= most:
-            term = stack.pop()
-            if term in seen:
-                continue
-            seen.add(term)
-            if not is_leaf(self.terms.op_of(term)):
-                stack.extend(self.terms.operands(term)[: arity(self.terms.op_of(term))])
-        return sorted(seen)
+        return beneath(roots, self.terms.below, most)
 
     def small(self, pair: tuple[int, int]) -> bool:
         """Whether there are few terms beneath two."""

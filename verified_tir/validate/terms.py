@@ -15,14 +15,15 @@ comparison of memories never asks whether two undefs are equal.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import BOOL, VOID, DType
+from verified_tir.ir.float_bits import float_of
 from verified_tir.ir.floats import bits_of
-from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.values import Number, wrap
 
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -88,6 +89,11 @@ class Terms:
     def operands(self, term: int) -> tuple[int, int, int]:
         _, a, b, c = self.columns[:, term].tolist()
         return a, b, c
+
+    def below(self, term: int) -> tuple[int, ...]:
+        """The terms that a term is computed from."""
+        op = self.op_of(term)
+        return () if is_leaf(op) else self.operands(term)[: arity(op)]
 
     # ------------------------------------------------------------------------------------------- hash-consing
 
@@ -230,9 +236,7 @@ class Terms:
         """Of a constant: its value as a Python number."""
         dtype, payload = self.dtype_of(term), int(self.columns[1, term])
         if dtype.is_float:
-            raw = np.array([payload & ((1 << dtype.bits) - 1)], dtype=np.uint64).astype(f"uint{dtype.bits}")
-            with np.errstate(all="ignore"):
-                return float(raw.view(numpy_dtype(dtype)).astype(np.float64)[0])
+            return float_of(dtype, payload & ((1 << dtype.bits) - 1))
         return bool(payload) if dtype.is_bool else wrap(dtype, payload)
 
     def result_dtype(self, term: int) -> DType:
@@ -264,3 +268,41 @@ def _hash(rows: Any) -> Ids:
         mixed ^= mixed >> np.uint64(32)
     hashed: Ids = (mixed >> np.uint64(1)).astype(np.int64)
     return hashed
+
+
+_LEAVES = frozenset(
+    {"const", "undef", "world", "left", "result", "with", "after", "if", "pair", "contents", "bits", "read"}
+)
+
+
+def is_leaf(op: str) -> bool:
+    """Whether nothing is known about terms with this operator beyond their identity."""
+    return op in _LEAVES or op.startswith(("input:", "call ", "text ", "pure ", "pointer "))
+
+
+def arity(op: str) -> int:
+    """How many operands a term with this operator has."""
+    if op in ("ite", "fma", "part"):
+        return 3
+    if op in ("not", "reinterpret", "is_undef") or op.startswith("cast:"):
+        return 1
+    binary = (
+        "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "bitand", "bitor",
+        "bitxor", "shl", "shr", "eq", "lt", "le", "pow", "atan2", "join",
+    )  # fmt: skip
+    return 2 if op in binary or op.startswith("overflow ") else 1
+
+
+def beneath(roots: Iterable[int], below: Callable[[int], Iterable[int]], most: int = 1 << 60) -> list[int]:
+    """Some terms and those beneath them, in the order of their numbers; beyond ``most``, not all of them.
+
+    :param below: what a term is computed from.
+    """
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack and len(seen) <= most:
+        term = stack.pop()
+        if term not in seen:
+            seen.add(term)
+            stack.extend(below(term))
+    return sorted(seen)

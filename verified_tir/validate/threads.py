@@ -21,7 +21,7 @@ ever.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Final, TypeAlias, final
 
@@ -43,11 +43,10 @@ from verified_tir.ir.stmt import (
     Seq,
     Stmt,
     Store,
-    While,
     seq,
 )
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import map_children, walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.thread_memory import for_each_thread, is_thread
@@ -141,12 +140,10 @@ class Threads:
         """One phase: every thread runs the statement."""
         for header in reversed(self.headers):
             match header:
-                case For(var=var, min=low, extent=extent, kind=kind, thread=thread):
-                    stmt = For(var, low, extent, stmt, kind, thread)
-                case LetStmt(var=var, value=value):
-                    stmt = LetStmt(var, value, stmt)
-                case DeclBuffer(buffer=buffer):
-                    stmt = DeclBuffer(buffer, stmt)
+                case For():
+                    stmt = replace(header, body=stmt, annotations=())
+                case LetStmt() | DeclBuffer():
+                    stmt = replace(header, body=stmt)
         return stmt
 
     def binding(self, header: _Header, *, private: Var | None = None) -> Threads:
@@ -185,34 +182,21 @@ class _Phases:
                 return AttrStmt(KERNEL, "", const(0, INT32), self._for(stmt, Threads()))
             case Seq(stmts=stmts):
                 return seq(*[self.outside(s) for s in stmts])
-            case For(var=var, min=low, extent=extent, body=body, kind=kind, thread=tag, annotations=notes):
-                return For(var, low, extent, self.outside(body), kind, tag, notes)
-            case If(condition=c, then_body=a, else_body=b):
-                return If(c, self.outside(a), None if b is None else self.outside(b))
-            case LetStmt(var=var, value=value, body=body):
-                return LetStmt(var, value, self.outside(body))
-            case Allocate(buffer=buffer, body=body, annotations=notes):
+            case Allocate():
                 moved = self._moved(stmt)
                 if moved is not None:
                     return self.outside(moved)
-                return Allocate(buffer, self.outside(body), notes)
-            case DeclBuffer(buffer=buffer, body=body):
-                return DeclBuffer(buffer, self.outside(body))
-            case AttrStmt(key=key, node=node, value=value, body=body):
-                return AttrStmt(key, node, value, self.outside(body))
-            case While(condition=c, body=body):
-                return While(c, self.outside(body))
             case Block() if splits(stmt):
                 kept, body = [], stmt.body
                 for buffer in stmt.alloc_buffers:
                     moved = self._moved(Allocate(buffer, body))
                     kept += [buffer] if moved is None else []
                     body = body if moved is None else moved
-                return Block(
-                    stmt.name, stmt.iter_vars, stmt.predicate, stmt.reads, stmt.writes, stmt.init,
-                    self.outside(body), tuple(kept), stmt.annotations,
-                )  # fmt: skip
-        return stmt  # a barrier here is one thread's: it waits for nobody
+                return replace(stmt, body=self.outside(body), alloc_buffers=tuple(kept))
+            case Block():
+                return stmt
+        # of what remains, a barrier is one thread's: it waits for nobody
+        return map_children(stmt, lambda n: self.outside(n) if isinstance(n, Stmt) else n)
 
     def _moved(self, stmt: Allocate) -> Stmt | None:
         """The allocation in each thread, if threads have such memory for themselves and are going to run in phases."""
@@ -277,7 +261,7 @@ class _Phases:
         if not threads.alike(loop.min, loop.extent):
             raise Refused(f"a barrier in the loop {loop.var.name}, whose bounds may differ between threads")
         body = self.inside(loop.body, threads)
-        return For(loop.var, loop.min, loop.extent, body, loop.kind, loop.thread, loop.annotations)
+        return replace(loop, body=body)
 
     def _let(self, stmt: LetStmt, threads: Threads) -> Stmt:
         """A value that all threads share is bound outside; another one by each thread in each phase, or kept."""
@@ -347,9 +331,7 @@ def _own(buffer: Buffer, nbytes: int, number: Expr) -> Buffer:
         raise Refused(f"{buffer.name} is larger than the block under it, and is needed past a barrier")
     start = Binary("mul", number, const(nbytes // buffer.dtype.nbytes, INT32))
     moved = Binary("add", start, const(offset, INT32))
-    return Buffer(
-        buffer.name, buffer.data, buffer.dtype, buffer.shape, buffer.strides, moved, buffer.axis_separators,
-    )  # fmt: skip
+    return replace(buffer, elem_offset=moved)
 
 
 def expanded(block: Block) -> Stmt:

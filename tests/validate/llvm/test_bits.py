@@ -16,7 +16,7 @@ from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.operators import binary_operation, cast_operation
 from verified_tir.semantics.values import UNDEF
-from verified_tir.validate.llvm.bits import Question, operands
+from verified_tir.validate.llvm.bits import Question
 from verified_tir.validate.llvm.forms import Forms
 from verified_tir.validate.llvm.graph import overflows
 from verified_tir.validate.terms import MAY_UNDEF, Terms
@@ -49,7 +49,7 @@ class Cases:
 
     def __init__(self) -> None:
         self.terms = Terms()
-        self.question = Question(self.terms, lambda t: operands(self.terms, t))
+        self.question = Question(self.terms, self.terms.below)
         self.claims: list[str] = []
 
     def add(self, op: str, dtype: DType, result: DType, values: Sequence[Any], expected: Any, kind: DType) -> None:
@@ -140,7 +140,7 @@ def test_conditions_of_overflow(kind: str, name: str) -> None:
     for a, b in product(numbers(dtype), numbers(dtype)):
         if (kind in ("shl", "lost") and not 0 <= b < 8) or (kind == "inexact" and b == 0):
             continue
-        cases.add(f"call overflow {kind} {name}", BOOL, BOOL, (a, b), overflows(kind, dtype, a, b), dtype)
+        cases.add(f"overflow {kind} {name}", BOOL, BOOL, (a, b), overflows(kind, dtype, a, b), dtype)
     cases.check()
 
 

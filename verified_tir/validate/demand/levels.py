@@ -2,8 +2,7 @@
 
 Sites form a graph: a store precedes what loads from its block.  Its strongly connected components are evaluated one
 after the other.  In a component that is a recurrence (a sum that is updated), an instance comes after those whose
-stores it reads: its *depth*.  Where each instance reads one store of the component at most, depths are found by
-pointer doubling, else level by level.
+stores it reads: its *depth*, found level by level.
 """
 
 from __future__ import annotations
@@ -40,20 +39,6 @@ def depths(count: int, consumer: Ids, producer: Ids) -> Ids:
     ``consumer[k]`` reads what ``producer[k]`` stored; there are no cycles.
     """
     consumer, producer = np.divmod(distinct(consumer * count + producer), max(count, 1))
-    if consumer.size and (consumer[1:] == consumer[:-1]).any():
-        return _layered(count, consumer, producer)
-    depth: Ids = np.zeros(count, dtype=np.int64)
-    jump: Ids = np.full(count, -1, dtype=np.int64)
-    depth[consumer], jump[consumer] = 1, producer
-    while True:
-        open_ = np.flatnonzero(jump >= 0)
-        if not open_.size:
-            return depth
-        target = jump[open_]
-        depth[open_], jump[open_] = depth[open_] + depth[target], jump[target]
-
-
-def _layered(count: int, consumer: Ids, producer: Ids) -> Ids:
     depth: Ids = np.zeros(count, dtype=np.int64)
     waiting = np.bincount(consumer, minlength=count)
     order = np.argsort(producer, kind="stable")

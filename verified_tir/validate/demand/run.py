@@ -14,11 +14,10 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, INT64
-from verified_tir.ir.expr import Binary, Expr, Load, Var
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.validate.demand.closure import Closure
-from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import ROWS, Frames
 from verified_tir.validate.demand.hoist import hoist
 from verified_tir.validate.demand.levels import components, depths
@@ -80,8 +79,8 @@ class _Prepared:
 class Run:
     """One symbolic evaluation of what a closure found to be needed.  ``budget`` is the most operations in all."""
 
-    def __init__(self, outline: Outline, closure: Closure, access: SparseAccess, folds: Folds, budget: int) -> None:
-        self.outline, self.closure, self.access, self.folds, self.budget = outline, closure, access, folds, budget
+    def __init__(self, outline: Outline, closure: Closure, access: SparseAccess, budget: int) -> None:
+        self.outline, self.closure, self.access, self.budget = outline, closure, access, budget
         self.evaluator = evaluator = access.evaluator
         self.frames = Frames(outline, evaluator)
         # undefined behaviour of what is executed only if data say so is noted once the condition is known: not here
@@ -196,14 +195,8 @@ class Run:
         store, slots = batch.site.what, batch.slots[rows]
         assert isinstance(store, Store)
         frame = prepared.frame(rows, self.access)
-        match prepared.residual:
-            case Binary(op="add" | "sub" | "mul" as op, a=Var() as a, b=Var() as b) if a.dtype.is_float:
-                one, other = (np.broadcast_to(frame.values[x].array, slots.shape) for x in (a, b))
-                ids = self.folds.binary(op, a.dtype.scalar, one, other)
-            case residual:
-                ids = np.broadcast_to(
-                    self.evaluator.terms_of(prepared.evaluator.evaluate(residual, frame)), slots.shape
-                )
+        found = prepared.evaluator.terms_of(prepared.evaluator.evaluate(prepared.residual, frame))
+        ids = np.broadcast_to(found, slots.shape)
         versions = self.access.versions[store.buffer.data]
         if batch.complete:
             versions.value[slots] = ids

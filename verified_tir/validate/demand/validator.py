@@ -23,7 +23,6 @@ from verified_tir.validate.compare import Gap, compare, extra_events
 from verified_tir.validate.decide import decide
 from verified_tir.validate.demand.closure import Closure
 from verified_tir.validate.demand.elements import SEED, choose, tile_sizes
-from verified_tir.validate.demand.folds import Folds
 from verified_tir.validate.demand.frames import Frames
 from verified_tir.validate.demand.instances import Effort, TooMuch
 from verified_tir.validate.demand.outline import Outline
@@ -187,12 +186,11 @@ def _judge(
     solver: Solver,
     budget: int,
 ) -> Verdict:
-    folds = Folds(build)
-    one = evaluate(first, closures[0], chosen, build, budget, folds)
+    one = evaluate(first, closures[0], chosen, build, budget)
     count = sum(k.size for k in chosen.values())
     if one.undefined is not None or one.asserted is not None:
         return Equal(vacuous=True)
-    other = evaluate(second, closures[1], chosen, build, budget, folds)
+    other = evaluate(second, closures[1], chosen, build, budget)
 
     def replayed(elements: list[tuple[int, int]], padding: Sequence[tuple[int, int]] = ()) -> Different | None:
         effort = Effort(_MOST_BOXES, budget)  # all these searches together
@@ -274,12 +272,11 @@ def evaluate(
     chosen: Mapping[int, Ids],
     build: Builder,
     budget: int,
-    folds: Folds | None = None,
 ) -> Exit:
     """Evaluate what was found to be needed, and read the chosen elements."""
     build.terms.reserve(closure.cost)
     access = SparseAccess(build, program.outline, program.params, data_vars(program.side.func.body))
-    run = Run(program.outline, closure, access, folds or Folds(build), build.operations + 2 * budget)
+    run = Run(program.outline, closure, access, build.operations + 2 * budget)
     for p in program.params:
         if p.buffer is None and p.var not in program.side.values and not isinstance(p.var.type, PointerType):
             term = build.opaque(f"input:{p.position}", p.var.dtype, 0).reshape(1, 1)

@@ -17,7 +17,6 @@ from typing import Final, Literal, TypeAlias, final
 from verified_tir.ir.dtype import BOOL, FLOATS, DType
 from verified_tir.logic.smtlib import Script
 from verified_tir.validate.llvm.graph import OVERFLOWS
-from verified_tir.validate.normal import arity, is_leaf
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms
 
 View: TypeAlias = Literal["program", "llvm"]
@@ -34,14 +33,6 @@ _SIGNED: Final = {"shr": "bvashr", "lt": "bvslt", "le": "bvsle", "truncdiv": "bv
                   "floormod": "bvsmod"}  # fmt: skip
 _UNSIGNED: Final = {"shr": "bvlshr", "lt": "bvult", "le": "bvule", "truncdiv": "bvudiv", "truncmod": "bvurem",
                     "floormod": "bvurem", "floordiv": "bvudiv"}  # fmt: skip
-
-
-def operands(terms: Terms, term: int) -> tuple[int, ...]:
-    """The terms that a term is computed from."""
-    op = terms.op_of(term)
-    if op.startswith("call overflow "):
-        return terms.operands(term)[:2]
-    return () if is_leaf(op) else terms.operands(term)[: arity(op)]
 
 
 def sort_of(dtype: DType) -> str:
@@ -193,8 +184,8 @@ class Question:
     def _apply(self, term: int, op: str, dtype: DType, result: DType, v: list[str], view: View) -> tuple[str, str]:
         """The value of an operator that is strict, and a condition under which it is defined besides."""
         terms = self.terms
-        if op.startswith("call overflow "):
-            _, _, kind, name = op.split()
+        if op.startswith("overflow "):
+            _, kind, name = op.split()
             return overflow(kind, DType.parse(name), v[0], v[1]), "true"
         if op == "not":
             return f"(not {v[0]})", "true"
@@ -244,7 +235,7 @@ class Question:
         return f"({name} {' '.join(v)})"
 
     def _reinterpreted(self, term: int, result: DType, value: str, view: View) -> tuple[str, str]:
-        whole = operands(self.terms, term)[0]
+        whole = self.terms.below(term)[0]
         source = self.terms.result_dtype(whole)
         if source.is_int and result.is_float:
             return f"((_ to_fp {' '.join(map(str, _SORTS[str(result)]))}) {value})", "true"

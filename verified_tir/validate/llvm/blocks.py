@@ -272,7 +272,7 @@ class Blocks:
                 block.fresh, block.unit = False, wanted
                 block.cells = [self.fill] * (block.size // wanted)
                 unit = wanted
-            elif wanted != unit or block.fresh:
+            else:
                 raise Refine(block, wanted)
         if width % unit or offset % unit:
             self.refine(block, gcd(unit, width, offset))

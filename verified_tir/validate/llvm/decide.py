@@ -17,11 +17,11 @@ from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved
 from verified_tir.validate.compare import Gap
 from verified_tir.validate.decide import Decision
-from verified_tir.validate.llvm.bits import Question, View, operands
+from verified_tir.validate.llvm.bits import Question, View
 from verified_tir.validate.llvm.forms import Forms
 from verified_tir.validate.llvm.simulate import Signature, Simulation
 from verified_tir.validate.normal import Normaliser, TooLarge
-from verified_tir.validate.terms import UNDEF_ID, Terms
+from verified_tir.validate.terms import UNDEF_ID, Terms, beneath
 
 LARGEST_CONE: Final = 300
 LARGEST_SWEEP: Final = 20_000
@@ -69,7 +69,7 @@ class Judge:
                 if term not in numbers:
                     numbers[term] = len(numbers)
                     code, first = int(terms.columns[0, term]), int(terms.columns[1, term])
-                    below = tuple([numbers[k] for k in operands(terms, term)])
+                    below = tuple([numbers[k] for k in terms.below(term)])
                     known = first if self._is_constant(term) else -1
                     rows.append((code, known, int(terms.flags[term]), below))
             rows.append(numbers[root])
@@ -96,16 +96,8 @@ class Judge:
 
     def _beneath(self, root: int) -> list[int] | None:
         """The terms beneath one and itself, operands first; ``None`` if they are too many."""
-        seen = {root}
-        stack = [root]
-        while stack:
-            for k in operands(self.terms, stack.pop()):
-                if k not in seen:
-                    seen.add(k)
-                    stack.append(k)
-            if len(seen) > LARGEST_SWEEP:
-                return None
-        return sorted(seen)
+        found = beneath([root], self.terms.below, LARGEST_SWEEP)
+        return found if len(found) <= LARGEST_SWEEP else None
 
     def _sweep(self, program: Sequence[int], llvm: Sequence[int]) -> None:
         """Let terms of the program's stand for those of LLVM's that equal them."""
@@ -128,7 +120,7 @@ class Judge:
                     break
 
     def _is_worth(self, term: int) -> bool:
-        return bool(operands(self.terms, term))
+        return bool(self.terms.below(term))
 
     # ------------------------------------------------------------------------------------------------- solver
 
@@ -188,14 +180,7 @@ class Judge:
 
     def _cone(self, *roots: int) -> list[int]:
         """The terms beneath some; more than the limit are not listed."""
-        seen: set[int] = set()
-        stack = list(roots)
-        while stack and len(seen) <= LARGEST_CONE:
-            term = stack.pop()
-            if term not in seen:
-                seen.add(term)
-                stack.extend(self.forms.operands(term))
-        return sorted(seen)
+        return beneath(roots, self.forms.operands, LARGEST_CONE)
 
     def _shared(self, a: int, b: int) -> set[int] | None:
         """The terms that occur beneath both, nearest to the roots; ``None`` if there is too much above them."""

@@ -212,8 +212,7 @@ class Floats:
                 raise Refused("LLVM IR: uitofp nneg of data of type i1")
             if op == "uitofp":
                 return g.cast(BOOL, target, x)
-            minus = g.constant(target, _minus_one(target))
-            return g.choose(target, x, minus, 0)
+            return g.choose(target, x, g.constant(target, bits_of(target, -1.0)), 0)
         kind = integer(bits, "int" if op == "sitofp" else "uint")
         nonnegative = self.ranges.of(x, integer(bits))[0] >= 0
         if op == "uitofp" and (nonnegative or "nneg" in flags) and (x >= 0 or g.dtypes[~x].code == "int"):
@@ -224,10 +223,6 @@ class Floats:
         if "nneg" in flags and not nonnegative:
             result = self._unless_positive(bits, x, target, result)
         return result
-
-
-def _minus_one(dtype: DType) -> int:
-    return bits_of(dtype, -1.0)
 
 
 def _resized(op: str, old: int, new: int, flags: Set[str], x: int) -> Lane:

@@ -20,8 +20,7 @@ from collections.abc import Iterable
 from typing import Final, final
 
 from verified_tir.ir.dtype import DType
-from verified_tir.validate.llvm.bits import operands
-from verified_tir.validate.terms import Terms
+from verified_tir.validate.terms import Terms, beneath
 
 _SIGNLESS: Final = frozenset(
     {"add", "sub", "mul", "bitand", "bitor", "bitxor", "bitwise_not", "shl", "eq", "popcount", "clz"}
@@ -46,16 +45,8 @@ class Forms:
         found = self._representative.get(root)
         if found is not None:
             return found
-        stack = [root]
-        while stack:
-            term = stack[-1]
-            missing = [k for k in operands(self.terms, term) if k not in self._representative]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            if term not in self._representative:
-                self._representative[term] = self._made(term)
+        for term in beneath([root], lambda t: [k for k in self.terms.below(t) if k not in self._representative]):
+            self._representative[term] = self._made(term)
         return self._representative[root]
 
     def merge(self, term: int, other: int) -> None:
@@ -69,7 +60,7 @@ class Forms:
 
     def operands(self, term: int) -> tuple[int, ...]:
         """The representatives of what a term is computed from."""
-        return tuple([self.of(k) for k in operands(self.terms, term)])
+        return tuple([self.of(k) for k in self.terms.below(term)])
 
     def _made(self, term: int) -> int:
         key = self._key(term)
@@ -82,7 +73,7 @@ class Forms:
         """What determines the term's bits; a number if that is another term's representative."""
         terms = self.terms
         op, dtype = terms.op_of(term), terms.dtype_of(term)
-        parts = [self._representative[k] for k in operands(terms, term)]
+        parts = [self._representative[k] for k in terms.below(term)]
         if op == "const":
             width = ("int", dtype.bits) if dtype.is_int else str(dtype)
             return "const", width, int(terms.columns[1, term]) & ((1 << dtype.bits) - 1)

@@ -16,6 +16,8 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from verified_tir.ir.dtype import BOOL, VOID, DType
+from verified_tir.ir.float_bits import float_of
+from verified_tir.semantics.values import wrap
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Ids
@@ -83,8 +85,7 @@ class Graph:
         """The constant with these bits."""
         if dtype.is_float:
             return self.leaf(self.terms.constant(dtype, float_of(dtype, bits)), dtype)
-        number = signed(dtype.bits, bits) if dtype.code == "int" else bits
-        return self.leaf(self.terms.constant(dtype, bool(number) if dtype.is_bool else number), dtype)
+        return self.leaf(self.terms.constant(dtype, bool(bits) if dtype.is_bool else wrap(dtype, bits)), dtype)
 
     def node(self, kind: str, op: str, dtype: DType, result: DType, a: int, b: int = 0, c: int = 0) -> Lane:
         """The node of an operation on nodes; its lane."""
@@ -168,7 +169,7 @@ class Graph:
 
         Only the questions to the solver understand it: in the table of terms it is a call that nothing is known about.
         """
-        return self.node("overflow", f"call overflow {op} {dtype}", dtype, BOOL, self.at(a, dtype), self.at(b, dtype))
+        return self.node("overflow", f"overflow {op} {dtype}", dtype, BOOL, self.at(a, dtype), self.at(b, dtype))
 
     def is_undef(self, lane: Lane) -> Lane:
         """The condition that a lane is undef."""
@@ -254,7 +255,7 @@ class Graph:
         flat, given = made.reshape(-1), a.reshape(-1)
         for k in np.flatnonzero(self.terms.is_const(given)).tolist():
             bits = int(self.terms.payload(given[k])) & ((1 << target.bits) - 1)
-            value = float_of(target, bits) if target.is_float else signed_or_not(target, bits)
+            value = float_of(target, bits) if target.is_float else wrap(target, bits)
             flat[k] = self.terms.constant(target, value)
         return flat.reshape(made.shape)
 
@@ -264,7 +265,7 @@ class Graph:
         made = np.where((a == UNDEF_ID) | (b == UNDEF_ID), UNDEF_ID, self.build.opaque(op, BOOL, a, b))
         flat, x, y = made.reshape(-1), a.reshape(-1), b.reshape(-1)
         for k in np.flatnonzero(terms.is_const(x) & terms.is_const(y)).tolist():
-            found = overflows(op.split()[2], dtype, int(terms.value(int(x[k]))), int(terms.value(int(y[k]))))
+            found = overflows(op.split()[1], dtype, int(terms.value(int(x[k]))), int(terms.value(int(y[k]))))
             flat[k] = terms.true if found else terms.false
         return flat.reshape(made.shape)
 
@@ -312,16 +313,3 @@ def overflows(kind: str, dtype: DType, x: int, y: int) -> bool:
             return y != 0 and abs(x) % abs(y) != 0
     exact = {"add": int.__add__, "sub": int.__sub__, "mul": int.__mul__, "shl": int.__lshift__}[kind](x, y)
     return not dtype.min_value <= exact <= dtype.max_value
-
-
-def signed_or_not(dtype: DType, bits: int) -> int:
-    return signed(dtype.bits, bits) if dtype.code == "int" else bits
-
-
-def float_of(dtype: DType, bits: int) -> float:
-    """The value of a float with these bits."""
-    from verified_tir.ir.numpy_types import numpy_dtype
-
-    raw = np.array([bits], dtype=np.uint64).astype(f"uint{dtype.bits}")
-    with np.errstate(all="ignore"):
-        return float(raw.view(numpy_dtype(dtype)).astype(np.float64)[0])

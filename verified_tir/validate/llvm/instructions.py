@@ -14,7 +14,6 @@ from verified_tir.validate.llvm.syntax import (
     ArrayType,
     Constant,
     Instruction,
-    IntType,
     Operand,
     OtherType,
     PointerType,
@@ -178,10 +177,6 @@ def _getelementptr(r: Reader) -> Instruction:
     return replace(_plain(kind, *operands), source=source)
 
 
-def _freeze(r: Reader) -> Instruction:
-    return _unary(r)
-
-
 def _extractelement(r: Reader) -> Instruction:
     vector, index = _list(r, 2)
     assert isinstance(vector.type, VectorType)
@@ -269,10 +264,6 @@ def _return(r: Reader) -> Instruction:
     return _plain(kind, operand)
 
 
-def _unreachable(r: Reader) -> Instruction:
-    return _plain(_VOID)
-
-
 def _call(r: Reader) -> Instruction:
     """A call; ``numbers`` are the alignments that attributes promise of the arguments."""
     fast = r.accept("fastcc")
@@ -314,10 +305,8 @@ _READERS: Final[dict[str, Callable[[Reader], Instruction]]] = {
     **dict.fromkeys(INTEGER | FLOAT, _binary),
     **dict.fromkeys(CASTS, _cast),
     "fneg": _unary, "icmp": _compare, "fcmp": _compare, "select": _select, "phi": _phi, "load": _load, "store": _store,
-    "alloca": _alloca, "getelementptr": _getelementptr, "freeze": _freeze, "extractelement": _extractelement,
+    "alloca": _alloca, "getelementptr": _getelementptr, "freeze": _unary, "extractelement": _extractelement,
     "insertelement": _insertelement, "shufflevector": _shufflevector, "extractvalue": _extractvalue,
-    "insertvalue": _insertvalue, "br": _branch, "switch": _switch, "ret": _return, "unreachable": _unreachable,
-    "call": _call,
+    "insertvalue": _insertvalue, "br": _branch, "switch": _switch, "ret": _return, "call": _call,
+    "unreachable": lambda _: _plain(_VOID),
 }  # fmt: skip
-
-__all__ = ["CASTS", "FAST", "FLAGS", "FLOAT", "INTEGER", "IntType", "read_instruction"]

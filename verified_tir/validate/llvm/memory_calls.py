@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from verified_tir.validate.llvm.blocks import Undefined
@@ -38,66 +38,41 @@ def _align(i: Instruction, k: int) -> int:
     return i.numbers[k] if k < len(i.numbers) else 1
 
 
+def _taken(
+    machine: Machine, i: Instruction, kind: Scalar, align: int, address: Value, mask: Value
+) -> Iterator[tuple[int, Lane]]:
+    """The lanes that an access has, with the address of each: lanes lie side by side, or are scattered."""
+    for k, here in enumerate(_mask(machine, mask)):
+        if here:
+            base = address if isinstance(address, int) else address[k]
+            machine.aligned(base, align, i.word)
+            yield k, base + k * (kind.bits // 8) if isinstance(address, int) else base
+
+
 def _masked_load(machine: Machine, i: Instruction) -> Routine:
+    """``llvm.masked.load`` and ``gather``."""
     kind, align = _element(i, i.type), _align(i, 0)
 
     def run(values: Sequence[Value]) -> Value:
         address, mask, other = values
-        assert isinstance(address, int) and isinstance(other, tuple)
-        wanted = _mask(machine, mask)
-        if 0 not in wanted:
-            machine.aligned(address, align, "masked load")
-            return tuple(machine.blocks.load(kind, address, len(wanted)))
+        assert isinstance(other, tuple)
         found = list(other)
-        for k, here in enumerate(wanted):
-            if here:
-                machine.aligned(address, align, "masked load")
-                found[k] = machine.blocks.load(kind, address + k * (kind.bits // 8), 1)[0]
+        for k, at in _taken(machine, i, kind, align, address, mask):
+            found[k] = machine.blocks.load(kind, at, 1)[0]
         return tuple(found)
 
     return run
 
 
 def _masked_store(machine: Machine, i: Instruction) -> Routine:
+    """``llvm.masked.store`` and ``scatter``."""
     kind, align = _element(i, i.operands[0].type), _align(i, 1)
 
     def run(values: Sequence[Value]) -> None:
         lanes, address, mask = values
-        assert isinstance(lanes, tuple) and isinstance(address, int)
-        for k, here in enumerate(_mask(machine, mask)):
-            if here:
-                machine.aligned(address, align, "masked store")
-                machine.blocks.store(kind, address + k * (kind.bits // 8), (lanes[k],))
-
-    return run
-
-
-def _gather(machine: Machine, i: Instruction) -> Routine:
-    kind, align = _element(i, i.type), _align(i, 0)
-
-    def run(values: Sequence[Value]) -> Value:
-        addresses, mask, other = values
-        assert isinstance(addresses, tuple) and isinstance(other, tuple)
-        found = list(other)
-        for k, here in enumerate(_mask(machine, mask)):
-            if here:
-                machine.aligned(addresses[k], align, "gather")
-                found[k] = machine.blocks.load(kind, addresses[k], 1)[0]
-        return tuple(found)
-
-    return run
-
-
-def _scatter(machine: Machine, i: Instruction) -> Routine:
-    kind, align = _element(i, i.operands[0].type), _align(i, 1)
-
-    def run(values: Sequence[Value]) -> None:
-        lanes, addresses, mask = values
-        assert isinstance(lanes, tuple) and isinstance(addresses, tuple)
-        for k, here in enumerate(_mask(machine, mask)):
-            if here:
-                machine.aligned(addresses[k], align, "scatter")
-                machine.blocks.store(kind, addresses[k], (lanes[k],))
+        assert isinstance(lanes, tuple)
+        for k, at in _taken(machine, i, kind, align, address, mask):
+            machine.blocks.store(kind, at, (lanes[k],))
 
     return run
 
@@ -168,8 +143,8 @@ def _lifetime(machine: Machine, i: Instruction) -> Routine:
 
 
 MEMORY_CALLS: Final[dict[str, Callable[[Machine, Instruction], Routine]]] = {
-    "llvm.masked.load": _masked_load, "llvm.masked.store": _masked_store, "llvm.masked.gather": _gather,
-    "llvm.masked.scatter": _scatter, "llvm.memset": _memset, "llvm.memcpy": _memcpy, "llvm.memmove": _memcpy,
+    "llvm.masked.load": _masked_load, "llvm.masked.store": _masked_store, "llvm.masked.gather": _masked_load,
+    "llvm.masked.scatter": _masked_store, "llvm.memset": _memset, "llvm.memcpy": _memcpy, "llvm.memmove": _memcpy,
     "llvm.lifetime.start": _lifetime, "llvm.lifetime.end": _lifetime,
 }  # fmt: skip
 """By the beginning of their names."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import final
 
 from verified_tir.ir.dtype import DType
-from verified_tir.validate.llvm.graph import Graph, Lane, signed
+from verified_tir.semantics.values import wrap
+from verified_tir.validate.llvm.graph import Graph, Lane
+from verified_tir.validate.terms import beneath
 
 Range = tuple[int, int]
 
@@ -21,28 +23,20 @@ class Ranges:
     def of(self, lane: Lane, dtype: DType) -> Range:
         """Bounds of a lane read at an integer type."""
         if lane >= 0:
-            number = signed(dtype.bits, lane) if dtype.code == "int" else lane
-            return number, number
+            return wrap(dtype, lane), wrap(dtype, lane)
         own = self.graph.dtypes[~lane]
         low, high = self._node(~lane) if own.is_int or own.is_bool else full(dtype)
         return (low, high) if dtype.min_value <= low and high <= dtype.max_value else full(dtype)
 
     def _node(self, root: int) -> Range:
-        stack = [root]
-        while stack:
-            node = stack[-1]
-            if node in self._memo:
-                stack.pop()
-                continue
-            made = self.graph.operation(~node)
-            operands = () if made is None else [k for k in made[1] if k and self._wanted(k)]
-            missing = [k for k in operands if k not in self._memo]
-            if missing and len(stack) < 10_000:
-                stack += missing
-                continue
-            stack.pop()
+        for node in beneath([root], self._missing):
             self._memo[node] = self._bounds(node)
         return self._memo[root]
+
+    def _missing(self, node: int) -> list[int]:
+        """The integers that a node is computed from, and whose bounds are not known yet."""
+        made = None if node in self._memo else self.graph.operation(~node)
+        return [] if made is None else [k for k in made[1] if k and k not in self._memo and self._wanted(k)]
 
     def _wanted(self, node: int) -> bool:
         dtype = self.graph.dtypes[node]

@@ -8,11 +8,10 @@ from typing import Final, final
 import numpy as np
 
 from verified_tir.ir.dtype import DType
-from verified_tir.validate.llvm.bits import operands
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.inputs import KINDS, contents
 from verified_tir.validate.operators import Builder
-from verified_tir.validate.terms import MAY_NAN, UNDEF_ID, Ids, Terms
+from verified_tir.validate.terms import MAY_NAN, UNDEF_ID, Ids, Terms, beneath
 
 SAMPLES: Final = 20
 Signature = tuple[object, ...]
@@ -29,14 +28,18 @@ class Simulation:
 
     def run(self, roots: Iterable[int]) -> None:
         """Compute everything beneath some terms."""
-        order, levels = self._order(roots)
+        levels: dict[int, int] = {}
         groups: dict[tuple[int, int], list[int]] = {}
-        for term in order:
+        for term in beneath((r for r in roots if r not in self._values), self._missing):
+            levels[term] = 1 + max([levels[k] for k in self._missing(term)], default=0)
             groups.setdefault((levels[term], int(self.terms.columns[0, term])), []).append(term)
         for key in sorted(groups):
             members = groups[key]
             for k, row in zip(members, self._compute(members), strict=True):
                 self._values[k] = row
+
+    def _missing(self, term: int) -> list[int]:
+        return [k for k in self.terms.below(term) if k not in self._values]
 
     def signature(self, term: int) -> Signature:
         """The bits on all inputs, with the kind of value; equal for terms that agree there."""
@@ -58,23 +61,6 @@ class Simulation:
             return "unknown", term
         return int(terms.columns[1, term]) & mask
 
-    def _order(self, roots: Iterable[int]) -> tuple[list[int], dict[int, int]]:
-        levels: dict[int, int] = {}
-        stack = [r for r in roots if r not in self._values]
-        while stack:
-            term = stack[-1]
-            if term in levels or term in self._values:
-                stack.pop()
-                continue
-            below = [k for k in operands(self.terms, term) if k not in self._values]
-            missing = [k for k in below if k not in levels]
-            if missing:
-                stack += missing
-                continue
-            stack.pop()
-            levels[term] = 1 + max([levels[k] for k in below], default=0)
-        return sorted(levels), levels
-
     def _compute(self, members: Sequence[int]) -> Ids:
         """The values of terms with one operator, a row each."""
         terms, own, build = self.terms, self.graph.terms, self.graph.build
@@ -84,7 +70,7 @@ class Simulation:
         if op == "const":
             constants = [own.constant(dtype, terms.value(k)) for k in members]
             return np.repeat(np.array(constants, dtype=np.int64)[:, None], SAMPLES, axis=1)
-        below = [operands(terms, k) for k in members]
+        below = [terms.below(k) for k in members]
         if not below[0]:
             return np.stack([self._leaf(k, terms.result_dtype(members[0])) for k in members])
         rows = [np.stack([self._values[b[n]] for b in below]) for n in range(len(below[0]))]
@@ -99,8 +85,8 @@ class Simulation:
             return build.cast(DType.parse(op[5:]), dtype, rows[0])
         if op == "is_undef":
             return np.where(rows[0] == UNDEF_ID, build.terms.true, build.terms.false)
-        if op.startswith("call overflow "):
-            return self.graph.overflows(op, DType.parse(op.split()[3]), *rows)
+        if op.startswith("overflow "):
+            return self.graph.overflows(op, DType.parse(op.split()[2]), *rows)
         if op == "reinterpret":
             return self.graph.bits(dtype, rows[0])
         if op == "part":

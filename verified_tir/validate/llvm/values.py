@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import struct
-
+from verified_tir.ir.dtype import FLOAT32, FLOAT64
+from verified_tir.ir.float_bits import float_of
+from verified_tir.ir.floats import bits_of
 from verified_tir.validate.llvm.lexer import Reader
 from verified_tir.validate.llvm.syntax import (
     FLOATS,
@@ -98,7 +99,7 @@ def _constant(r: Reader, kind: Type) -> tuple[Atom, ...]:
         return (0,) * len(parts)
     if r.accept("splat"):
         r.expect("(")
-        (atom,) = _typed_constant(r)
+        (atom,) = _constant(r, read_type(r))
         r.expect(")")
         return (atom,) * len(parts)
     match kind:
@@ -120,17 +121,13 @@ def _constant(r: Reader, kind: Type) -> tuple[Atom, ...]:
     raise r.refused(f"the constant {r.here!r}")
 
 
-def _typed_constant(r: Reader) -> tuple[Atom, ...]:
-    return _constant(r, read_type(r))
-
-
 def _list(r: Reader, first: str, last: str, count: int) -> tuple[Atom, ...]:
     r.expect(first)
     atoms: list[Atom] = []
     while not r.accept(last):
         if atoms:
             r.expect(",")
-        atoms += _typed_constant(r)
+        atoms += _constant(r, read_type(r))
     if len(atoms) != count:
         raise r.refused("a constant with another number of elements")
     return tuple(atoms)
@@ -155,13 +152,11 @@ def _float(r: Reader, kind: FloatType) -> int:
     elif kind.name in _PREFIXES:
         raise r.refused(f"the {kind.name} {text}")
     else:
-        raw = int.from_bytes(struct.pack("<d", float(text)), "little")
+        raw = bits_of(FLOAT64, float(text))
     if kind.name != "float":
         return raw
-    value = struct.unpack("<d", raw.to_bytes(8, "little"))[0]
-    if value != value:  # noqa: PLR0124 (the test for NaN: there is one)
-        return 0x7FC00000
-    packed = struct.pack("<f", value)
-    if struct.unpack("<f", packed)[0] != value:
+    value = float_of(FLOAT64, raw)
+    bits = bits_of(FLOAT32, value)
+    if value == value and float_of(FLOAT32, bits) != value:  # noqa: PLR0124 (NaN there is one)
         raise r.refused(f"the float {text}, which is no float32,")
-    return int.from_bytes(packed, "little")
+    return bits
