@@ -149,16 +149,17 @@ class Known:
         """What the event that made the version says of the element, and what its type says."""
         if not self._reached(e):
             return ()
-        scalar = e.buffer.dtype.scalar
-        typed = self._add(e, in_range(e.value, scalar)) if scalar.is_int else ()
+        said: tuple[Term, ...] = ()
         match e.version.event:
             case Allocated():
-                return (*self._add(e, f.not_(e.defined)), *typed)
+                said = (f.not_(e.defined),)
             case Entered():
-                return (*self._add(e, *entered(self.context, e)), *typed)
+                said = entered(self.context, e)
             case Stored() as stored:
-                return (*self._add(e, *self._stored(e, stored)), *typed)
-        return typed
+                said = self._stored(e, stored)
+        scalar = e.buffer.dtype.scalar
+        typed = (in_range(e.value, scalar),) if scalar.is_int else ()
+        return self._add(e, *said, *typed)
 
     def older(self, e: Element) -> Element | None:
         """The same element before the event that made its version."""
@@ -172,9 +173,9 @@ class Known:
         return self.context.element(version, e.buffer, e.address)
 
     def _stored(self, e: Element, stored: Stored) -> tuple[Term, ...]:
-        older = self.older(e)
-        if older is None or stored.buffer.dtype.scalar is not e.buffer.dtype.scalar:
+        if stored.buffer.dtype.scalar is not e.buffer.dtype.scalar:
             return ()
+        older = self.context.element(stored.before, e.buffer, e.address)
         value, here = stored.value, equal(stored.address, e.address)
         unchanged = f.and_(f.eq(e.value, older.value), f.eq(e.defined, older.defined))
         written = f.and_(f.eq(e.defined, value.defined), f.implies(value.defined, f.eq(e.value, value.value)))
