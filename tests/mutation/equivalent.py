@@ -27,6 +27,7 @@ EQUIVALENT: Final[dict[str, str]] = {
     "context:Context.ran:drop-filter:2": "versions of blocks that end with the statement are seen by nobody",
     "context:Context.usable:always-branch:1": SAVES_TIME,
     "context:Context.usable_facts:drop-filter:1": "what a sum leaves in a licensed block is an unknown",
+    "facts:Known.inside:drop-operand:3": "asks without facts, too, what is asked with them",
     "race_free:no_conflict_between_iterations:next-number:1": "both runs are arbitrary",
     "race_free:race_questions:always-branch:2": SAVES_TIME,
     "race_free:race_questions:shared-binder:1": "what is known of two more iterations does no harm inside of the loop",

@@ -90,11 +90,11 @@ class Order:
 
     def sort(self, mutant: Mutant, tests: Iterable[str], seconds: dict[str, float]) -> list[str]:
         known = self.killers.get((mutant.file, mutant.function), Counter())
-        own = f"test_{Path(mutant.file).stem}.py"
+        own = f"test_{Path(mutant.file).stem}"
 
         def cost(test: str) -> tuple[float, str]:
             file = test.partition("::")[0]
-            near = 0.1 if file.endswith(own) else 1.0 if file.startswith("tests/kernel") else 2.0
+            near = 0.1 if Path(file).name.startswith(own) else 1.0 if file.startswith("tests/kernel") else 2.0
             return ((seconds[test] + 0.02) * near / (1 + 20 * known[test]), test)
 
         return sorted((t for t in tests if seconds[t] <= LONGEST), key=cost)
