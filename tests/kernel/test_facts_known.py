@@ -137,18 +137,29 @@ def test_what_was_assumed_of_one_element_is_not_said_of_another() -> None:
     where = after("for i in range(8):\n    T.assume(A[i] == i)")
     known, e, other = here(where), element(where, "A", 2), element(where, "A", 6)
 
-    def assumed(x: Element) -> list[Term]:
+    def assumed(x: Element, iteration: int = 2) -> list[Term]:
         found: list[Term] = []
         for j, run in enumerate(known.ended(x)):
             (i,) = run.inner
             loads = [t for t in f.subterms(run.assumed[0].condition) if t.payload == e.value.payload]
-            found += [t for load in loads for t in known.instantiate(x, j, 0, {i: f.integer(2)}, load)]
+            found += [t for load in loads for t in known.instantiate(x, j, 0, {i: f.integer(iteration)}, load)]
         return found
 
     forged = replace(e, value=other.value, defined=other.defined)
     assert known.ended(forged) == () and not assumed(forged)
     assert believed(known, assumed(e), f.eq(e.value, f.integer(2)))
     assert not believed(known, assumed(e), f.eq(other.value, f.integer(2)))
+    assert not believed(known, assumed(e, 6), f.eq(e.value, f.integer(6)))
+
+
+@pytest.mark.parametrize(("index", "ran"), [(2, True), (5, False), (9, False)])
+def test_what_was_assumed_where_nothing_ran_is_not_known(index: int, *, ran: bool) -> None:
+    where = after("for i in range(8):\n    if i < 4:\n        T.assume(A[i] == 3)")
+    known, e = here(where), element(where, "A", index)
+    (run,) = known.ended(e)
+    (i,) = run.inner
+    facts = known.instantiate(e, 0, 0, {i: f.integer(index)})
+    assert believed(known, facts, f.eq(e.value, f.integer(3))) is ran
 
 
 def test_an_iteration_that_has_not_been_reached_was_not_safe() -> None:
