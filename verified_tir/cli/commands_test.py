@@ -90,7 +90,8 @@ def fuzz(  # noqa: PLR0913, PLR0917 (each is an option)
     from verified_tir.cli.fuzz import Options, run
 
     options = Options(
-        time, jobs, tuple(target), seed, examples, findings, database, resume, state, regressions, timeout, shrink,
-        json, quiet, list_targets, tuple(replay),
+        tuple(target), examples=examples, jobs=jobs, seed=seed, resume=resume, findings=findings,
+        regressions=regressions, database=database, state=state, time=time, timeout=timeout, shrink=shrink,
+        json=json, quiet=quiet, list_targets=list_targets, replay=tuple(replay),
     )  # fmt: skip
     raise typer.Exit(run(options))

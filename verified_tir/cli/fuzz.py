@@ -10,18 +10,19 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from verified_tir.cli.lower import complain
 from verified_tir.cli.tables import aligned
 from verified_tir.durations import seconds_of
+from verified_tir.fuzz.options import Listener
+from verified_tir.fuzz.options import Options as CampaignOptions
 from verified_tir.fuzz.registry import TARGETS, BrokenTarget, MissingModule, UnknownTarget, load
 
 if TYPE_CHECKING:
     from verified_tir.fuzz.campaign import Campaign
-    from verified_tir.fuzz.options import Listener
     from verified_tir.fuzz.target import Target
 
 CLEAN, FOUND, MISTAKE, NOTHING, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
@@ -32,19 +33,10 @@ _TEN_MINUTES: Final = 600.0
 
 @final
 @dataclass(frozen=True, slots=True)
-class Options:
-    """The options of ``vtir fuzz``, as they are on the command line."""
+class Options(CampaignOptions):
+    """The options of ``vtir fuzz``, as they are on the command line; durations as text."""
 
     time: str = ""
-    jobs: int = 1
-    targets: tuple[str, ...] = ()
-    seed: int | None = None
-    examples: int | None = None
-    findings: Path = Path("fuzz-findings")
-    database: str = ""
-    resume: bool | None = None
-    state: Path = Path(".vtir-fuzz")
-    regressions: Path = Path("tests/regressions")
     timeout: str = "120s"
     shrink: str = "60s"
     json: bool = False
@@ -90,27 +82,19 @@ def seconds(text: str, option: str = "--time") -> float:
 def _fuzz(options: Options) -> int:
     from verified_tir.fuzz.campaign import Campaign, NoWorkers
     from verified_tir.fuzz.database import NoDatabase
-    from verified_tir.fuzz.options import Options as CampaignOptions
     from verified_tir.fuzz.state import BadState, StateInUse
 
     limit, time = seconds(options.timeout, "--timeout"), _time(options)
     targets, absent = _chosen(options)
     _writable(options.findings)
     listener = _listener(options, targets, absent)
-    asked = CampaignOptions(
-        tuple(targets),
-        time,
-        options.examples,
-        options.jobs,
-        options.seed,
-        options.resume,
-        options.findings,
-        options.regressions,
-        options.database,
-        options.state,
-        limit,
-        seconds(options.shrink, "--shrink"),
-        _command(),
+    asked = replace(
+        options,
+        targets=tuple(targets),
+        seconds=time,
+        limit=limit,
+        shrinking=seconds(options.shrink, "--shrink"),
+        command=shlex.join(["vtir", *sys.argv[1:]]),
     )
     try:
         campaign = Campaign(asked, listener)
@@ -175,7 +159,6 @@ def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
 
 def _listener(options: Options, targets: dict[str, Target[Any]], absent: dict[str, str]) -> Listener:
     from verified_tir.cli.fuzz_display import Lines, Screen
-    from verified_tir.fuzz.options import Listener
 
     if options.json:
         return Listener()
@@ -210,10 +193,6 @@ def _ended_by_signals(campaign: Campaign) -> Iterator[list[int]]:
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
-
-
-def _command() -> str:
-    return shlex.join(["vtir", *sys.argv[1:]])
 
 
 # -- other things -----------------------------------------------------------------------------------------------------

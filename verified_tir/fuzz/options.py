@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from verified_tir.fuzz.findings import Finding
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from verified_tir.fuzz.campaign import Campaign
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a campaign is asked to do.
@@ -30,7 +29,7 @@ class Options:
     :param command: as it was typed, for the files about findings.
     """
 
-    targets: tuple[str, ...]
+    targets: tuple[str, ...] = ()
     seconds: float | None = 600.0
     examples: int | None = None
     jobs: int = 1
