@@ -15,9 +15,8 @@ from tests.parts import compiled as machine
 from tests.parts.compiled import VARIANTS, assert_compiles_alike, target_variant
 from tests.parts.literals import argument_text
 from tests.parts.lowered import assert_lowers_alike
-from tests.parts.mismatch import Mismatch
 from verified_tir import parse_func
-from verified_tir.fuzz.target import Observed
+from verified_tir.fuzz.target import Disagreement, Observed
 from verified_tir.testing import array_of
 from verified_tir.testing.arrays import strided_copy
 
@@ -105,7 +104,7 @@ def changed(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
 
 def test_another_result_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     changed(monkeypatch, "fmul float", "fsub float")
-    with pytest.raises(Mismatch, match="by the interpreter") as caught:
+    with pytest.raises(Disagreement, match="by the interpreter") as caught:
         assert_compiles_alike(scale(), [{"A": given_array(), "k": 1}])
     assert caught.value.kind == "jit-differs"
 
@@ -126,7 +125,7 @@ def test_a_store_beside_the_array_is_seen() -> None:
 
 def test_text_that_llvm_refuses_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     changed(monkeypatch, "fmul float", "nonsense float")
-    with pytest.raises(Mismatch, match="LLVM refuses"):
+    with pytest.raises(Disagreement, match="LLVM refuses"):
         assert_compiles_alike(scale(), [{"A": given_array(), "k": 1}])
 
 

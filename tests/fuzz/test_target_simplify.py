@@ -19,7 +19,6 @@ from tests.fuzz.targets.simplify import (
 )
 from tests.parts.formulas import Sentence, assert_decided_rightly
 from tests.parts.index_values import assert_index_map_right, assert_simplifies_alike
-from tests.parts.mismatch import Mismatch
 from tests.parts.simplified import assert_touches
 from verified_tir import IndexMap, parse_func
 from verified_tir.fuzz.target import Disagreement, Observed
@@ -91,7 +90,7 @@ class _Wrong:
 )
 def test_wrong_answers_are_seen(verdict: Verdict, goal: Sentence, kind: str) -> None:
     wrong: Any = _Wrong(verdict)
-    with pytest.raises(Mismatch) as caught:
+    with pytest.raises(Disagreement) as caught:
         assert_decided_rightly((), goal, solver=wrong, second=False)
     assert caught.value.kind == kind
     unknown: Any = _Wrong(Unknown("no idea"))
@@ -102,7 +101,7 @@ def test_wrong_folding_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.parts import formulas
 
     monkeypatch.setitem(formulas._BUILDERS, "floordiv", formula.truncdiv)  # type: ignore[index]
-    with pytest.raises(Mismatch, match="formula-differs"):
+    with pytest.raises(Disagreement, match="formula-differs"):
         assert_decided_rightly((), ("=", ("floordiv", "i", 2), "j"), solver=Solver(), second=False)
 
 
@@ -134,7 +133,7 @@ def test_a_wrong_simplification_is_seen(monkeypatch: pytest.MonkeyPatch) -> None
     from verified_tir.ir.visit import substitute
 
     monkeypatch.setattr(index_values, "simplify", lambda expr, ranges: substitute(value, renamed))
-    with pytest.raises(Mismatch, match="simplifier-differs"):
+    with pytest.raises(Disagreement, match="simplifier-differs"):
         assert_simplifies_alike(func)
 
 
@@ -171,7 +170,7 @@ def test_a_missing_element_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert assert_touches(parse_func(COPY), arguments)
     kept = simplified.domain_touched
     monkeypatch.setattr(simplified, "domain_touched", lambda s, b, **_: kept(s, b, reads=False))
-    with pytest.raises(Mismatch, match="touched-too-little"):
+    with pytest.raises(Disagreement, match="touched-too-little"):
         assert_touches(parse_func(COPY), arguments)
 
 

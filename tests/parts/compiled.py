@@ -18,11 +18,11 @@ import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 
-from tests.parts.mismatch import Mismatch
 from verified_tir.codegen.compile import compile_llvm
 from verified_tir.codegen.emit import KERNEL, Emitted, emit
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.target import Target
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
@@ -82,7 +82,7 @@ def assert_compiles_alike(
         if problem is not None:
             kind, message = problem
             shown = [f"{k} = {v!r}" for k, v in given.items()]
-            raise Mismatch(kind, "codegen", "\n".join([message, f"target: {machine.target}", script(func), *shown]))
+            raise Disagreement(kind, "codegen", "\n".join([message, f"target: {machine.target}", script(func), *shown]))
     return compared
 
 
@@ -95,7 +95,7 @@ def machine_of(func: PrimFunc, target: Target | None = None) -> Machine | None:
         return Machine(func, target or Target.host(threads=2))
     except CodegenError as refused:
         if "LLVM refuses" in str(refused):
-            raise Mismatch("llvm-refuses", "codegen", f"{refused}\n{script(func)}") from refused
+            raise Disagreement("llvm-refuses", "codegen", f"{refused}\n{script(func)}") from refused
         return None
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tests.parts.mismatch import Mismatch
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.formula import Term
@@ -216,7 +216,9 @@ def assert_decided_rightly(
     said = _check_verdict(asked.prove(terms, claim), (*limits, *given), goal, counterexample, "solver")
     for where, rewritten in _rewritings(terms, claim):
         if counterexample and isinstance(Solver(budget=BUDGET).ask(query(*rewritten)), Proved):
-            raise Mismatch("proved-but-false", where, f"{where} lets a false claim be proved: {_shown(given, goal)}")
+            raise Disagreement(
+                "proved-but-false", where, f"{where} lets a false claim be proved: {_shown(given, goal)}"
+            )
     if second:
         _check_others(terms, claim, given, goal, counterexample, sure and not _has_floats(names))
     return said
@@ -245,7 +247,7 @@ def _check_folding(sentence: Sentence, at: Mapping[str, Values]) -> None:
         wrong = known & sure & ~_identical(np.asarray(found), np.asarray(expected))
         if np.any(wrong):
             point = {n: v[np.argmax(np.broadcast_to(wrong, v.shape))] for n, v in at.items()}
-            raise Mismatch("formula-differs", term.op, f"{sentence!r} becomes {term!r}, which differs at {point}")
+            raise Disagreement("formula-differs", term.op, f"{sentence!r} becomes {term!r}, which differs at {point}")
 
 
 def _term_value(term: Term, at: Mapping[str, Values]) -> tuple[Values, Values]:
@@ -272,16 +274,16 @@ def _check_text(given: tuple[Term, ...], goal: Term, names: list[str]) -> None:
     try:
         again_given, again_goal = read(text)
     except NotCanonical as problem:
-        raise Mismatch("text-unreadable", "smtlib", f"{problem}:\n{text}") from problem
+        raise Disagreement("text-unreadable", "smtlib", f"{problem}:\n{text}") from problem
     if query(again_given, again_goal).text != text:
-        raise Mismatch("text-differs", "smtlib", f"reads back as another question:\n{text}")
+        raise Disagreement("text-differs", "smtlib", f"reads back as another question:\n{text}")
     back = {short: ours for short, (ours, _) in our_names(query(given, goal)).items()}
     renamed = {f.var(short, _sort(ours)): f.var(ours, _sort(ours)) for short, ours in back.items()}
     at = points_of(names)
     for old, new in zip((*given, f.not_(goal)), (*again_given, f.not_(again_goal)), strict=True):
         one, other = _term_value(old, at)[0], _term_value(f.replace(new, renamed), at)[0]
         if not np.array_equal(np.broadcast_arrays(one, other)[0], np.broadcast_arrays(one, other)[1]):
-            raise Mismatch("text-differs", "smtlib", f"{old!r} reads back as {new!r}")
+            raise Disagreement("text-differs", "smtlib", f"{old!r} reads back as {new!r}")
 
 
 def _sort(name: str) -> str:
@@ -294,7 +296,7 @@ def _check_verdict(
     match verdict:
         case Proved():
             if counterexample:
-                raise Mismatch("proved-but-false", where, f"{where} proves what is false: {_shown(given, goal)}")
+                raise Disagreement("proved-but-false", where, f"{where} proves what is false: {_shown(given, goal)}")
             return "proved"
         case Refuted(model=model):
             at = {n: v[:1] for n, v in points_of(names_of(*given, goal)).items()}
@@ -306,7 +308,9 @@ def _check_verdict(
             value, known = value_of(goal, at)
             if not holds or np.any(value & known):
                 shown = {n: v[0] for n, v in at.items()}
-                raise Mismatch("refuted-without-reason", where, f"{shown} is no counterexample: {_shown(given, goal)}")
+                raise Disagreement(
+                    "refuted-without-reason", where, f"{shown} is no counterexample: {_shown(given, goal)}"
+                )
             return "refuted"
     return "unknown"
 
@@ -344,9 +348,9 @@ def _check_others(
     for solver in _solvers():
         answer = ask(solver, text, 600_000)
         if answer.verdict == "unsat" and counterexample:
-            raise Mismatch("proved-but-false", f"recheck {solver}", f"it is false: {_shown(given, goal)}")
+            raise Disagreement("proved-but-false", f"recheck {solver}", f"it is false: {_shown(given, goal)}")
         if answer.verdict == "sat" and sure and not counterexample:
-            raise Mismatch("refuted-without-reason", f"recheck {solver}", f"it is true: {_shown(given, goal)}")
+            raise Disagreement("refuted-without-reason", f"recheck {solver}", f"it is true: {_shown(given, goal)}")
 
 
 def _shown(given: tuple[Sentence, ...], goal: Sentence) -> str:

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tests.parts.mismatch import Mismatch
 from verified_tir.durations import duration
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.index.map import IndexMap, IndexMapError, NegativeIndex, NotInjective, NotInvertible
 from verified_tir.index.simplify import simplify
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Not, Select, Var
@@ -111,16 +111,16 @@ def assert_simplifies_alike(func: PrimFunc) -> int:
         simple = simplify(expr, ranges)
         seconds = time.perf_counter() - begun
         if seconds > PATIENCE:
-            raise Mismatch("simplifier-slow", "simplify", f"{duration(seconds)} for {script(expr)}")
+            raise Disagreement("simplifier-slow", "simplify", f"{duration(seconds)} for {script(expr)}")
         if simple.dtype is not expr.dtype:
-            raise Mismatch(
+            raise Disagreement(
                 "simplifier-differs", "simplify", f"{script(expr)} becomes {script(simple)}, of another type"
             )
         if _size(simple) > 4 * _size(expr) + 16:
-            raise Mismatch("simplifier-grows", "simplify", f"{script(expr)} becomes {script(simple)}")
+            raise Disagreement("simplifier-grows", "simplify", f"{script(expr)} becomes {script(simple)}")
         twice = simplify(simplify(simple, ranges), ranges)
         if simplify(twice, ranges) is not twice:
-            raise Mismatch(
+            raise Disagreement(
                 "simplifier-restless", "simplify", f"{script(twice)} becomes {script(simplify(twice, ranges))}"
             )
         at = points_in(symbols, loops)
@@ -132,7 +132,7 @@ def assert_simplifies_alike(func: PrimFunc) -> int:
             k = int(np.argmax(wrong))
             point = ", ".join(f"{v.name} = {x[k]}" for v, x in at.items())
             text = f"{script(expr)} is {value[k]}, {script(simple)} is {found[k]} at {point}"
-            raise Mismatch("simplifier-differs", "simplify", f"{text}\n{script(func)}")
+            raise Disagreement("simplifier-differs", "simplify", f"{text}\n{script(func)}")
     return compared
 
 
@@ -233,13 +233,13 @@ def _check_box(f: IndexMap, shape: Sequence[int], images: list[tuple[int, ...]],
         padded = [e.value if isinstance(e, IntImm) else None for e in f.padded_shape(shape)]
     except NegativeIndex:
         if not negative:
-            raise Mismatch("map-negative", "index map", f"{text} is called negative") from None
+            raise Disagreement("map-negative", "index map", f"{text} is called negative") from None
         return False
     except IndexMapError:
         return False
     most = [max(column) + 1 for column in zip(*images, strict=True)]
     if negative or padded != most:
-        raise Mismatch("map-box", "index map", f"{text} has the box {padded}, should be {most}")
+        raise Disagreement("map-box", "index map", f"{text} has the box {padded}, should be {most}")
     return True
 
 
@@ -255,20 +255,20 @@ def _check_inverse(
         inverse = f.inverse(shape)
     except NotInjective as refused:
         if injective or refused.first == refused.second:
-            raise Mismatch("map-injective", "index map", f"{text} is called many-to-one: {refused}") from refused
+            raise Disagreement("map-injective", "index map", f"{text} is called many-to-one: {refused}") from refused
         where = dict(zip(points, images, strict=True))
         if where[refused.first] != where[refused.second]:
-            raise Mismatch("map-injective", "index map", f"{text}: {refused}, which is not so") from refused
+            raise Disagreement("map-injective", "index map", f"{text}: {refused}, which is not so") from refused
         return "not injective"
     except NotInvertible:
         return "unknown"
     if not injective:
-        raise Mismatch("map-inverse", "index map", f"{text} has the inverse {inverse}, and is many-to-one")
+        raise Disagreement("map-inverse", "index map", f"{text} has the inverse {inverse}, and is many-to-one")
     at = {v: np.array(c, object) for v, c in zip(inverse.inputs, zip(*images, strict=True), strict=True)}
     back = [index_values(e, at) for e in inverse.outputs]
     for k, p in enumerate(points):
         if not all(m[k] for _, m in back) or tuple(int(v[k]) for v, _ in back) != p:
-            raise Mismatch("map-inverse", "index map", f"{text} has the inverse {inverse}, wrong for {images[k]}")
+            raise Disagreement("map-inverse", "index map", f"{text} has the inverse {inverse}, wrong for {images[k]}")
     return "injective"
 
 
@@ -281,7 +281,7 @@ def _check_packing(
     for p, image in zip(points, images, strict=True):
         expected[image] = array[p]
     if not np.array_equal(packed, expected) or not np.array_equal(f.unpack(packed, shape), array):
-        raise Mismatch("map-pack", "index map", f"{text} packs to {packed.tolist()}, should be {expected.tolist()}")
+        raise Disagreement("map-pack", "index map", f"{text} packs to {packed.tolist()}, should be {expected.tolist()}")
     try:
         names, predicate = f.padding_predicate(shape)
     except NotInvertible:
@@ -292,4 +292,4 @@ def _check_packing(
     inside = set(images)
     for k, y in enumerate(box):
         if not means[k] or bool(value[k]) != (y not in inside):
-            raise Mismatch("map-padding", "index map", f"{text} has the padding {script(predicate)}, wrong at {y}")
+            raise Disagreement("map-padding", "index map", f"{text} has the padding {script(predicate)}, wrong at {y}")

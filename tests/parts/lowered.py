@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
-from tests.parts.mismatch import Mismatch
 from tests.parts.roundtrip import assert_round_trip
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.wellformed import problem
@@ -70,7 +70,9 @@ def assert_lowers_alike(
         except ScheduleError as refusal:
             seen("refused", step.name)
             if refusal.step != repr(step):
-                raise Mismatch("pass-misnamed", step.name, f"the refusal names {refusal.step}: {refusal}") from refusal
+                raise Disagreement(
+                    "pass-misnamed", step.name, f"the refusal names {refusal.step}: {refusal}"
+                ) from refusal
             continue
         if lowered.after is theorem.after:
             seen("kept", step.name)
@@ -79,13 +81,13 @@ def assert_lowers_alike(
         for rule in rule_names(lowered.derivation[len(theorem.derivation) :]):
             seen("rule", rule)
         if lowered.before is not theorem.before:
-            raise Mismatch(
+            raise Disagreement(
                 "pass-forgets", step.name, f"the theorem is about another program:\n{script(lowered.before)}"
             )
         theorem, changed = lowered, step.name
         broken = problem(theorem.after)
         if broken is not None:
-            raise Mismatch("pass-malformed", step.name, f"{broken}\n{script(theorem.after)}")
+            raise Disagreement("pass-malformed", step.name, f"{broken}\n{script(theorem.after)}")
         assert_round_trip(theorem.after)
         sets = _compared(theorem, sets, step.name, machine_code=False)
     return bool(_compared(s if theorem is s.theorem else theorem, sets, changed, machine_code=True))
@@ -113,11 +115,11 @@ def _compared(
         try:
             assert_refines(proved, given, machine_code=machine_code)
         except (CodegenError, ValueError, TypeError, OverflowError, BufferError) as refused:
-            raise Mismatch("build-refuses", where, f"{refused!r}\n{script(theorem.after)}") from refused
-        except Mismatch:
+            raise Disagreement("build-refuses", where, f"{refused!r}\n{script(theorem.after)}") from refused
+        except Disagreement:
             raise
         except AssertionError as wrong:
             kind = "jit-differs" if str(wrong).startswith("machine code") else "accepted-but-differs"
-            raise Mismatch(kind, where, str(wrong)) from wrong
+            raise Disagreement(kind, where, str(wrong)) from wrong
         kept.append(given)
     return kept

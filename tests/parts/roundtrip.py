@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.parts.mismatch import Mismatch
 from verified_tir.durations import duration
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.index.map import IndexMap
 from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.equal import structural_equal
@@ -38,17 +38,19 @@ def assert_round_trip(program: PrimFunc | IRModule) -> str:
     if not structural_equal(program, again):
         with _crash_means("print-crash", "printer", text):
             other = script(again)
-        raise Mismatch("reads-back-as-another", "script", f"reads back as another program:\n{text}\n\n{other}")
+        raise Disagreement("reads-back-as-another", "script", f"reads back as another program:\n{text}\n\n{other}")
     with _crash_means("print-crash", "printer", text):
         second = script(again)
     if second != text:
-        raise Mismatch("text-not-stable", "script", f"prints differently when read back:\n{text}\n\n{second}")
+        raise Disagreement("text-not-stable", "script", f"prints differently when read back:\n{text}\n\n{second}")
     for func in [program] if isinstance(program, PrimFunc) else [f for _, f in program.functions]:
         lines, starts = script_lines(func)
         if sorted(starts) != sorted(path for path, _ in places(func.body, lambda s: True)):
-            raise Mismatch("statement-without-line", "script_lines", f"not every statement has a line:\n{text}")
+            raise Disagreement("statement-without-line", "script_lines", f"not every statement has a line:\n{text}")
         if "\n".join(lines) != script(func) or not all(0 <= k < len(lines) for k in starts.values()):
-            raise Mismatch("statement-without-line", "script_lines", f"the lines are not those of the text:\n{text}")
+            raise Disagreement(
+                "statement-without-line", "script_lines", f"the lines are not those of the text:\n{text}"
+            )
     return text
 
 
@@ -66,16 +68,16 @@ def assert_read_or_refused(text: str) -> IRModule | ScriptError:
             found = parse(text)
         except ScriptError as refusal:
             found = refusal
-        except Mismatch:
+        except Disagreement:
             raise
         except BaseException as problem:
             if isinstance(problem, KeyboardInterrupt):
                 raise
             what = f"the parser raises {type(problem).__name__}: {problem}\n{text!r}"
-            raise Mismatch("parser-crash", type(problem).__name__, what) from problem
+            raise Disagreement("parser-crash", type(problem).__name__, what) from problem
     seconds = time.perf_counter() - begun
     if seconds > PATIENCE:
-        raise Mismatch("parser-slow", "parser", f"the parser takes {duration(seconds)}\n{text!r}")
+        raise Disagreement("parser-slow", "parser", f"the parser takes {duration(seconds)}\n{text!r}")
     if isinstance(found, ScriptError):
         _check_place(found, text)
     else:
@@ -98,11 +100,11 @@ def assert_index_map_round_trip(index_map: IndexMap) -> str:
     try:
         again = parse_index_map(text, inside, index_map.dtype)
     except IRError as problem:
-        raise Mismatch("index-map-unreadable", "index map", f"{text} does not read back: {problem}") from problem
+        raise Disagreement("index-map-unreadable", "index map", f"{text} does not read back: {problem}") from problem
     same = len(again.inputs) == len(index_map.inputs) and again.separators == index_map.separators
     same = same and len(again.outputs) == len(index_map.outputs) and str(again) == text
     if not same or any(a is not b for a, b in zip(again.apply(index_map.inputs), index_map.outputs, strict=True)):
-        raise Mismatch("index-map-differs", "index map", f"{text} reads back as {again}")
+        raise Disagreement("index-map-differs", "index map", f"{text} reads back as {again}")
     return text
 
 
@@ -120,17 +122,17 @@ def _check_place(refusal: ScriptError, text: str) -> None:
     elif not refusal.message.strip():
         wrong = "no message"
     if wrong:
-        raise Mismatch("place-wrong", "ScriptError", f"the refusal has {wrong}: {shown!r}\n{text!r}")
+        raise Disagreement("place-wrong", "ScriptError", f"the refusal has {wrong}: {shown!r}\n{text!r}")
 
 
 @contextmanager
 def _crash_means(kind: str, where: str, text: str = "") -> Iterator[None]:
     try:
         yield
-    except Mismatch:
+    except Disagreement:
         raise
     except (Exception, RecursionError) as problem:
-        raise Mismatch(kind, where, f"{type(problem).__name__}: {problem}\n{text}") from problem
+        raise Disagreement(kind, where, f"{type(problem).__name__}: {problem}\n{text}") from problem
 
 
 @contextmanager
@@ -141,7 +143,7 @@ def _patience(text: str) -> Iterator[None]:
         return
 
     def ring(number: int, frame: object) -> None:
-        raise Mismatch("parser-hangs", "parser", f"the parser does not end\n{text!r}")
+        raise Disagreement("parser-hangs", "parser", f"the parser does not end\n{text!r}")
 
     before = signal.signal(signal.SIGALRM, ring)
     left, interval = signal.setitimer(signal.ITIMER_REAL, 10 * PATIENCE)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from tests.parts.mismatch import Mismatch
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -36,7 +36,7 @@ def assert_simplified_alike(func: PrimFunc, arguments: Iterable[Mapping[str, Any
     before = s.func
     s.simplify()
     if sum(1 for _ in walk(s.func)) > sum(1 for _ in walk(before)) + 16:
-        raise Mismatch("simplifier-grows", "Schedule.simplify", f"{script(before)}\nbecomes\n{script(s.func)}")
+        raise Disagreement("simplifier-grows", "Schedule.simplify", f"{script(before)}\nbecomes\n{script(s.func)}")
     compared = False
     for given in arguments:
         try:
@@ -48,13 +48,13 @@ def assert_simplified_alike(func: PrimFunc, arguments: Iterable[Mapping[str, Any
         try:
             assert_refines(s, given, machine_code=False)
         except AssertionError as wrong:
-            raise Mismatch("accepted-but-differs", "Schedule.simplify", str(wrong)) from wrong
+            raise Disagreement("accepted-but-differs", "Schedule.simplify", str(wrong)) from wrong
     once = s.func
     s.simplify()
     twice = s.func
     s.simplify()
     if s.func is not twice and once is not s.func:
-        raise Mismatch("simplifier-restless", "Schedule.simplify", f"{script(twice)}\nbecomes\n{script(s.func)}")
+        raise Disagreement("simplifier-restless", "Schedule.simplify", f"{script(twice)}\nbecomes\n{script(s.func)}")
     return compared
 
 
@@ -90,7 +90,7 @@ def assert_touches(func: PrimFunc, arguments: Iterable[Mapping[str, Any]]) -> bo
                 missing = sorted(seen - elements)
                 if missing:
                     text = f"{domain}: it lacks {list(missing[0])}, which is {'written' if write else 'read'}"
-                    raise Mismatch("touched-too-little", "domain_touched", f"{text}\n{script(s.func)}\n{sizes}")
+                    raise Disagreement("touched-too-little", "domain_touched", f"{text}\n{script(s.func)}\n{sizes}")
     return compared
 
 

@@ -26,6 +26,7 @@ from tests.fuzz.onnx_models.differences import difference
 from tests.fuzz.onnx_models.evaluators import by_onnxruntime, by_reference
 from tests.fuzz.onnx_models.opinion import Opinion
 from tests.fuzz.onnx_models.tolerance import SUMS, Mask, agrees, extreme, same_bits
+from verified_tir.fuzz.target import Disagreement
 from verified_tir.graph import GraphError
 from verified_tir.graph.annotate import Annotations
 from verified_tir.graph.element_types import array_dtype, held, held_as
@@ -46,15 +47,16 @@ STEPS: Final = 2_000
 """The interpreter takes at most so many for a program; larger ones are not interpreted."""
 
 
-class OnnxDisagreement(AssertionError):
+class OnnxDisagreement(Disagreement):
     """A model for which the opinions differ.
 
     :param kind: what differs; ``where``: the operator; ``model``: the smallest model known, often a single node.
     """
 
     def __init__(self, kind: str, where: str, message: str, model: OnnxModel) -> None:
-        super().__init__(f"{kind} ({where}): {message}\n{model_text(model)}")
-        self.kind, self.where, self.message, self.model = kind, where, message, model
+        super().__init__(kind, where, message)
+        self.args = (f"{self}\n{model_text(model)}",)
+        self.model = model
 
 
 @final

@@ -19,7 +19,6 @@ from typing import TypeAlias, final
 from hypothesis import strategies as st
 
 from tests.fuzz.targets.texts import mutated_texts
-from tests.parts.mismatch import Mismatch
 from tests.parts.roundtrip import assert_index_map_round_trip, assert_read_or_refused, assert_round_trip
 from tests.parts.syntax import syntactic_functions, syntactic_modules
 from tests.parts.trees import tree_text
@@ -85,29 +84,26 @@ class ParserTarget:
 
     def check(self, case: ParserCase, observed: Observed) -> None:
         """The properties of ``tests.parts.roundtrip``."""
-        try:
-            match case:
-                case TextCase(text=text, as_file=as_file):
-                    observed.count("texts")
-                    found = assert_read_or_refused(text)
-                    refused = isinstance(found, ScriptError)
-                    observed.count("refused" if refused else "accepted")
-                    observed.cover("text", "refused" if refused else "read")
-                    if as_file:
-                        observed.cover("text", "command")
-                        _check_command(text, refused)
-                case MapCase(text=text, dtype=dtype):
-                    observed.count("index maps")
-                    observed.cover("text", "index map")
-                    assert_index_map_round_trip(_index_map(text, dtype))
-                case _:
-                    observed.count("programs")
-                    for func in [case] if isinstance(case, PrimFunc) else [f for _, f in case.functions]:
-                        for kind in {type(n).__name__ for n in walk(func.body)} & _KINDS:
-                            observed.cover("node", kind)
-                    assert_round_trip(case)
-        except Mismatch as mismatch:
-            raise Disagreement(mismatch.kind, mismatch.where, mismatch.message) from mismatch
+        match case:
+            case TextCase(text=text, as_file=as_file):
+                observed.count("texts")
+                found = assert_read_or_refused(text)
+                refused = isinstance(found, ScriptError)
+                observed.count("refused" if refused else "accepted")
+                observed.cover("text", "refused" if refused else "read")
+                if as_file:
+                    observed.cover("text", "command")
+                    _check_command(text, refused)
+            case MapCase(text=text, dtype=dtype):
+                observed.count("index maps")
+                observed.cover("text", "index map")
+                assert_index_map_round_trip(_index_map(text, dtype))
+            case _:
+                observed.count("programs")
+                for func in [case] if isinstance(case, PrimFunc) else [f for _, f in case.functions]:
+                    for kind in {type(n).__name__ for n in walk(func.body)} & _KINDS:
+                        observed.cover("node", kind)
+                assert_round_trip(case)
 
     def as_test(self, case: ParserCase, name: str) -> str:
         """A program is written as a literal: it could not be as a text, whose meaning is what failed."""

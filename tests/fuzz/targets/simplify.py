@@ -24,9 +24,8 @@ from tests.fuzz.targets.sentences import questions
 from tests.parts.formulas import BUDGET, Sentence, assert_decided_rightly
 from tests.parts.index_values import assert_index_map_right, assert_simplifies_alike
 from tests.parts.literals import arguments_text, needed_imports, program_text
-from tests.parts.mismatch import Mismatch
 from tests.parts.simplified import assert_simplified_alike, assert_touches
-from verified_tir.fuzz.target import Disagreement, Observed
+from verified_tir.fuzz.target import Observed
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, Not, Select
 from verified_tir.ir.func import PrimFunc
@@ -125,31 +124,28 @@ class SimplifyTarget:
         return st.one_of(indices, indices, indices, asked, asked, asked, _maps(), _programs())
 
     def check(self, case: SimplifyCase, observed: Observed) -> None:
-        """The properties of ``index_values``, ``formulas`` and ``simplified`` in ``verified_tir.testing``."""
-        try:
-            match case:
-                case IndexCase(func=func):
-                    observed.count("expressions")
-                    observed.count("points", assert_simplifies_alike(func))
-                    _note(func, observed)
-                case MapCase(index_map=index_map, shape=shape):
-                    observed.count("index maps")
-                    observed.cover("map", assert_index_map_right(index_map, shape))
-                case Question(given=given, goal=goal, second=second):
-                    observed.count("questions")
-                    end = assert_decided_rightly(given, goal, solver=_solver(), second=second)
-                    observed.count(end)
-                    observed.cover("verdict", end)
-                    for op in {op for s in (*given, goal) for op in _operations(s)}:
-                        observed.cover("sentence", op)
-                case ProgramCase(func=func, arguments=sets, touched=touched):
-                    observed.count("programs")
-                    done = (assert_touches if touched else assert_simplified_alike)(func, sets)
-                    observed.count("accepted" if done else "without a meaning")
-                    if done:
-                        observed.cover("program", "touched" if touched else "simplified")
-        except Mismatch as mismatch:
-            raise Disagreement(mismatch.kind, mismatch.where, mismatch.message) from mismatch
+        """The properties of ``index_values``, ``formulas`` and ``simplified`` in ``tests.parts``."""
+        match case:
+            case IndexCase(func=func):
+                observed.count("expressions")
+                observed.count("points", assert_simplifies_alike(func))
+                _note(func, observed)
+            case MapCase(index_map=index_map, shape=shape):
+                observed.count("index maps")
+                observed.cover("map", assert_index_map_right(index_map, shape))
+            case Question(given=given, goal=goal, second=second):
+                observed.count("questions")
+                end = assert_decided_rightly(given, goal, solver=_solver(), second=second)
+                observed.count(end)
+                observed.cover("verdict", end)
+                for op in {op for s in (*given, goal) for op in _operations(s)}:
+                    observed.cover("sentence", op)
+            case ProgramCase(func=func, arguments=sets, touched=touched):
+                observed.count("programs")
+                done = (assert_touches if touched else assert_simplified_alike)(func, sets)
+                observed.count("accepted" if done else "without a meaning")
+                if done:
+                    observed.cover("program", "touched" if touched else "simplified")
 
     def as_test(self, case: SimplifyCase, name: str) -> str:
         """One call of an assertion."""
