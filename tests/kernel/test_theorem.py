@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.kernel.programs import (
@@ -18,25 +20,37 @@ from tests.kernel.programs import (
     variable,
     why,
 )
+from tests.kernel.rules.test_call import DOUBLE, LOOP, call
+from tests.kernel.rules.test_stage import window
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import at
-from verified_tir.ir.stmt import Assume, For, LetStmt, seq
+from verified_tir.ir.script import parse_func
+from verified_tir.ir.stmt import Assume, For, LetStmt, Seq, seq
 from verified_tir.ir.sugar import binary, const
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, NoMatch, Unproved
 from verified_tir.kernel.race_free import prove_race_free
+from verified_tir.kernel.refines import statement_of
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
-from verified_tir.kernel.theorem import Refines, Rule, _same, licensed, reflexive
+from verified_tir.kernel.rules.stage import Stage
+from verified_tir.kernel.step import Rewrite
+from verified_tir.kernel.theorem import Refines, Rule, _check, _same, licensed, reflexive
+from verified_tir.logic.solver import Solver
+from verified_tir.logic.verdict_store import VerdictStore
+from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import RuleBuilder, labelled, of_kind
+
+FLOATS = 'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")'
 
 
 def then(theorem: Refines, *rules: Rule | RuleBuilder) -> Refines:
@@ -132,12 +146,73 @@ def test_what_is_only_read_may_be_another_argument_too(params: str, text: str, *
         assert "A would be written, which was only read" in not_then(reflexive(f), again)
 
 
+def test_the_first_program_is_the_one_that_the_derivation_began_with() -> None:
+    """Also one whose body is a sequence of one statement, which no text gives."""
+    f = program("B[0] = 1")
+    g = f.with_body(Seq((f.body,)))
+    for func in (f, g):
+        theorem = then(reflexive(func), labelled((), "b"))
+        assert theorem.before is func and theorem.assumed == ()
+
+
+def test_the_blocks_of_a_program_are_expanded_or_no_step_leads_to_it() -> None:
+    """What a step says of another statement would be a theorem about a program that has no meaning yet."""
+    text = "B[0] = 1\nfor i in range(4):\n    with T.{}('b'):\n        {}A[{}] = 2"
+    f = program(text.format("block", "v = T.axis.spatial(4, i)\n        ", "v"))
+    assert not_then(reflexive(f), labelled((0,), "one")).endswith("its blocks are not expanded")
+    then(reflexive(program(text.format("sblock", "", "i"))), labelled((0,), "one"))
+
+
+def test_a_theorem_keeps_no_question() -> None:
+    """A question holds the context in which it was asked, and whoever answered it is done with it."""
+    theorem = then(reflexive(program("B[0] = 1\nB[0] = 1")), Erase((1,)))
+    (step,) = theorem.derivation
+    assert step.made.questions == ()
+
+
+def test_no_sum_is_put_into_another_order_without_a_licence_whatever_a_rule_computes() -> None:
+    f = program("for k in range(4):\n    B[0] = B[0] + A[k]", FLOATS)
+    one, other = blocks_of(f, "A"), blocks_of(f, "B")
+    said = statement_of(licensed_for(f, "B"))
+    _check(said, Rewrite(f, (), reassociated=other))
+    for summed in (one, one | other):
+        with pytest.raises(Misfit, match="floats are summed in another order without a licence"):
+            _check(said, Rewrite(f, (), reassociated=summed))
+
+
+def test_a_copy_that_is_only_read_takes_part_in_no_sum() -> None:
+    """A copy of a licensed block is licensed where sums go on in it."""
+    f = program("for k in range(4):\n    B[k] = B[k] + A[k]", FLOATS)
+    for name, out in (("A", False), ("B", False), ("B", True)):
+        stage = Stage((), buffer(f, name), window(0, 4), "c", copy_out=out)
+        done = then(licensed_for(f, "A", "B"), stage)
+        assert done.licensed == blocks_of(done.after, "A", "B", *(["c"] if out else []))
+
+
 def test_a_step_that_is_made_again_gives_the_program_that_it_gave() -> None:
     f = program("B[0] = 1\nB[1] = 2")
     one, other = (then(reflexive(f), labelled((k,), "b")).derivation[0] for k in (0, 1))
     assert _same(one.made, one).after is one.after
     with pytest.raises(Misfit, match="does not give the program that it gave before"):
         _same(one.made, other)
+
+
+def test_steps_that_are_made_again_for_a_licence_give_the_names_that_later_steps_use() -> None:
+    f = program("for k in range(4):\n    B[0] = B[0] + A[k]\nfor j in range(4):\n    A[j] = A[j] * A[j]", FLOATS)
+    first = then(reflexive(f), Stage((1,), buffer(f, "A"), window(0, 4), "c", copy_out=True))
+    theorem = then(first, Stage((1, 0, 1), buffer(first.after, "c"), window(0, 4), "d", copy_out=True))
+    assert licensed_for(theorem, "B").after is theorem.after
+
+
+def test_what_is_kept_on_disk_is_said_of_a_theorem_and_of_those_that_rest_on_it(tmp_path: Path) -> None:
+    """Whether verdicts that lay on a disk were believed, in a step of its own or in a lemma."""
+    func, f = parse_func(DOUBLE), program(LOOP, FLOATS)
+    for believed in (False, True):
+        prover = Prover(Solver(store=VerdictStore(tmp_path)))
+        proved = take(moves.split_index_set((), const(2)), reflexive(func), prover)
+        assert isinstance(proved, Refines) and ("kept verdicts" in proved.proved_by) == believed
+        theorem = then(reflexive(f), call((), proved, f, "A", "B"))
+        assert ("kept verdicts" in theorem.proved_by) == believed
 
 
 # -- assumptions -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import Final
 SAVES_TIME = "saves time: what is left out then has no part in it"
 PLACES = "only readers are told where it is"
 ASKS_MORE = "saves a question whose answer is yes"
+ASKS_AT_ONCE = "asks at once what is asked when one question for all fails"
 
 EQUIVALENT: Final[dict[str, str]] = {
     "access:conflicts:drop-operand:5": "asks a question twice",
@@ -42,32 +43,29 @@ EQUIVALENT: Final[dict[str, str]] = {
     "rules.padding:holds_value:drop-conjunct:1": "of an element that may be undefined no value is known",
     "rules.recompute:Recompute.rewrite:shared-binder:2": "what P writes is unknown at each moment of P",
     "rules.recompute:Recompute.rewrite:swap-comparison:1": "the statements are two, so no index is the other",
-    "rules.reorder:_Work._in_order:drop-conjunct:1": ASKS_MORE,
-    "rules.reorder:_Work._in_order:drop-conjunct:2": ASKS_MORE,
-    "rules.reorder:_Work._in_order:always-branch:2": ASKS_MORE,
-    "rules.reorder:_Work._in_order:drop-premise:1": "the questions about each pair of accesses have the premise",
-    "rules.reorder:_Work._in_order:never-branch:1": ASKS_MORE,
-    "rules.reorder:_Work._in_order:never-branch:2": "asks what fails before it asks the rest",
     "rules.rewrite:Rewrite.rewrite:drop-keyword:1": SAVES_TIME,
     "rules.rewrite:_parts:drop-filter:1": ASKS_MORE,
     "rules.same:bare:always-branch:1": SAVES_TIME,
     "rules.skeleton:filled:always-branch:3": SAVES_TIME,
     "rules.skeleton:safely:drop-filter:1": ASKS_MORE,
+    "theorem:_apply:drop-keyword:1": "what was asked is forgotten, which frees memory",
+    "theorem:_questions:drop-operand:1": ASKS_MORE,
     "theorem:licensed:always-branch:4": SAVES_TIME,
     "theorem:licensed:drop-union:1": SAVES_TIME,
+    "rules.reorder:_Work._in_order:always-branch:2": ASKS_AT_ONCE,
     "rules.reorder:_Work._in_order:drop-operand:1": ASKS_MORE,
     "rules.reorder:_Work._in_order:drop-operand:2": ASKS_MORE,
-    "rules.reorder:_Work._in_order:drop-operand:3": ASKS_MORE,
-    "rules.reorder:_Work._in_order:drop-operand:4": "asks at once what is asked when one question for all fails",
-    "rules.reorder:_Work._in_order:drop-operand:5": "asks what fails before it asks the rest",
-    "rules.reorder:_Work._in_order:swap-operator:1": ASKS_MORE,
+    "rules.reorder:_Work._in_order:drop-operand:3": ASKS_AT_ONCE,
+    "rules.reorder:_Work._in_order:drop-operand:4": ASKS_AT_ONCE,
+    "rules.reorder:_Work._in_order:flip-truth:2": "asks what fails before it asks the rest",
+    "rules.reorder:_Work._in_order:never-branch:1": ASKS_MORE,
+    "rules.reorder:_Work._in_order:never-branch:2": "asks what fails before it asks the rest",
     "rules.reorder:_Work._not_shared:swap-operator:1": ASKS_MORE,
     "rules.reorder:_Work._not_shared:drop-conjunct:1": ASKS_MORE,
     "rules.reorder:_Work._not_shared:drop-conjunct:2": ASKS_MORE,
     "rules.reorder:_Work._not_shared:always-branch:3": ASKS_MORE,
     "rules.reorder:_Work._reached:drop-filter:1": ASKS_MORE,
-    "rules.reorder:_Work._reached:always-branch:2": "asks two questions as one",
-    "rules.reorder:_Work._reached:always-branch:3": ASKS_MORE,
+    "rules.reorder:_Work._reached:always-branch:2": ASKS_MORE,
     "rules.reorder:_within:swap-operator:1": PLACES,
 }
 """Why a mutant, by its id, is none."""

@@ -117,7 +117,8 @@ def as_data(theorem: Refines) -> Theorem:
     for step in said.derivation:
         before = said.start.with_body(seq(*assumed, said.start.body))
         rules.append(Quoted(write_rule(step.rule, scope_of(now, before, relation))))
-        now, assumed, relation = step.after, (*assumed, step.made.assumed), (*relation, *step.made.maps)
+        now, assumed = step.after, (*assumed, step.made.assumed)
+        relation = relation if step.made.moved is None else (*relation, step.made.moved)
     return Theorem(said.start, said.definite, blocks, tuple(rules), given_up)
 
 

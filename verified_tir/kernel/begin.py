@@ -95,8 +95,9 @@ def entered(context: Context, e: Element) -> tuple[Term, ...]:
         if p.buffer is not e.buffer or context.several_views(p.buffer.data):
             in_undef.append(f.TRUE)
             continue
-        here = context.bound(p.indices, e.address[: len(p.indices)])
-        inside, lane = here.encoder().value(p.predicate), e.address[-1] if p.buffer.dtype.lanes > 1 else None
+        n = len(p.indices)
+        here, lane = context.bound(p.indices, e.address[:n]), e.address[n] if len(e.address) > n else None
+        inside = here.encoder().value(p.predicate)
         value = here.encoder(memory={e.buffer.data: e.version}).encode(p.at_entry, lane)
         in_undef.append(f.and_(inside, f.not_(value.defined)))
         if value.defined is f.FALSE:

@@ -26,10 +26,9 @@ def program_questions(func: ir.PrimFunc, entry: Entry) -> Iterator[Question]:
     """The questions whether every evaluation of a program is safe on arrays of definite values."""
     context = begin(func, replace(entry, definite=True))
     for path, stmt, here in context.places(func.body):
-        if not isinstance(stmt, (ir.Seq, ir.Block)):
-            run = evaluation(here, stmt)
-            kept = [s for _, s in run.safety if s.kind != "the assumption holds"]
-            yield from safe_questions(run.context, kept, (), path, "before")
+        run = evaluation(here, stmt)
+        kept = [s for _, s in run.safety if s.kind != "the assumption holds"]
+        yield from safe_questions(run.context, kept, (), path, "before")
 
 
 def contradictory(func: ir.PrimFunc, prover: Prover, entry: Entry) -> bool:

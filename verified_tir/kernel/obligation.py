@@ -65,15 +65,16 @@ class NoMatch:
 class Unproved:
     """An obligation that is false (``Refuted``) or was not decided (``Unknown``).
 
-    ``would_be`` is the program that the step would have led to, so that a counterexample can be replayed;
-    ``reassociated`` are the blocks whose reductions it would have put in another order, by licence.
+    ``would_be`` is the program that the step would have led to, so that a counterexample can be replayed; ``moved`` the
+    parameter whose layout it would have changed; ``reassociated`` are the blocks whose reductions it would have put in
+    another order, by licence.
     """
 
     obligation: Obligation
     verdict: Verdict
     would_be: ir.PrimFunc
     paddings: tuple[Padding, ...] = ()
-    maps: tuple[ParameterMap, ...] = ()
+    moved: ParameterMap | None = None
     reassociated: frozenset[ir.Var] = frozenset()
 
 

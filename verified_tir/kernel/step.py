@@ -18,7 +18,8 @@ class Rewrite:
 
     after: ir.PrimFunc
     questions: Iterable[Question]
-    maps: tuple[ParameterMap, ...] = ()
+    moved: ParameterMap | None = None
+    """The change of a parameter's layout, or of what its padding holds, if the step makes one."""
     reassociated: frozenset[ir.Var] = frozenset()
     """Blocks into which the step sums floats in another order, by licence."""
     heirs: tuple[tuple[ir.Var, ir.Var], ...] = ()

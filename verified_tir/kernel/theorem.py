@@ -66,7 +66,7 @@ def _apply(rule: Rule, theorem: Statement, prover: Prover, again: Step | None = 
         new = _extended(theorem, made)
         discharged, failed = discharge(prover, _questions(theorem, new, made))
         if failed is not None:
-            return Unproved(*failed, new.after, new.paddings, made.maps, made.reassociated)
+            return Unproved(*failed, new.after, new.paddings, made.moved, made.reassociated)
         if made.assumed is not ir.SKIP and contradictory(new.before, prover, Entry()):
             raise Misfit("with this, the assumptions contradict each other: no input satisfies them")
     except (Unencodable, ir.IRError) as refused:
@@ -104,11 +104,11 @@ def _same(made: Rewrite, again: Step) -> Rewrite:
 def _extended(theorem: Statement, made: Rewrite) -> Statement:
     """The statement of the theorem after a step, without its derivation."""
     assumed = () if made.assumed is ir.SKIP else (made.assumed,)
-    paddings = theorem.paddings
-    for m in made.maps:
-        paddings = m.declared(paddings)
+    relation, paddings = theorem.relation, theorem.paddings
+    if made.moved is not None:
+        relation, paddings = (*relation, made.moved), made.moved.declared(paddings)
     return replace(
-        theorem, assumed=(*theorem.assumed, *assumed), after=made.after, relation=(*theorem.relation, *made.maps),
+        theorem, assumed=(*theorem.assumed, *assumed), after=made.after, relation=relation,
         paddings=paddings, licences=_inherited(theorem.licences, made),
         reassociated=theorem.reassociated.union(*(theorem.licences[b] for b in made.reassociated)),
     )  # fmt: skip
@@ -127,11 +127,10 @@ def _inherited(licences: Mapping[ir.Var, frozenset[ir.Var]], made: Rewrite) -> d
 
 
 def _questions(theorem: Statement, new: Statement, made: Rewrite) -> Iterator[Question]:
-    """The questions of a rule; and, for layouts in the middle, which no call checks, whether they are those of
-    arrays."""
+    """The questions of a rule; and, for a layout in the middle, which no call checks, whether it is one of an array."""
     yield from made.questions
-    for b in [m.before for m in made.maps if m.before not in theorem.start.buffers]:
-        context = begin(new.after, new.entry)
+    if made.moved is not None and made.moved.before not in theorem.start.buffers:
+        b, context = made.moved.before, begin(new.after, new.entry)
         claim = f"the layout that {b.name} had is that of an array: its extents and their product are not too large"
         for bound in shape_bounds(context, b):
             yield Question("layout", claim, context, (), bound, (), "after")

@@ -55,6 +55,7 @@ def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> 
     question: Question = "same result" if theorem is not None else "meaning"
     if refusal.obligation.name == "race":
         question = "race"
+    maps = () if refusal.moved is None else (refusal.moved,)
     sums = names_in(refusal.reassociated, before, refusal.would_be)
-    return Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, refusal.maps, question,
+    return Programs(before, refusal.would_be, paddings, refusal.paddings or paddings, maps, question,
                     sums, refusal.obligation.name == "rounding")  # fmt: skip

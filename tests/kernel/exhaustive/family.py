@@ -173,7 +173,7 @@ class _Trial:
         """Would it have been wrong, on these inputs?"""
         report = self.report
         report.looked_at += 1
-        maps = (*theorem.relation, *result.maps)
+        maps = theorem.relation if result.moved is None else (*theorem.relation, result.moved)
         paddings = result.paddings
         if not any(isinstance(e, Outcome) for e in self.known_ends()):
             return

@@ -8,6 +8,7 @@ from tests.kernel.programs import AB as INTEGERS
 from tests.kernel.programs import (
     PROVER,
     accepted,
+    blocks_of,
     body_of,
     buffer,
     licensed_for,
@@ -157,7 +158,9 @@ def test_a_lemma_is_proved_for_what_is_licensed() -> None:
     refused(licensed_for(f, "B"), call((), proved, f, "A", "B"), open_bits)
     accepted(licensed_for(f, "B"), call((), licensed_for(proved, "Y"), f, "A", "B"))
     refused(licensed_for(f, "A", "B"), call((), licensed_for(proved, "Y"), f, "A", "B"), open_bits)
-    accepted(f, call((), licensed_for(proved, "Y"), f, "A", "B"))
+    done = steps(f, call((), licensed_for(proved, "Y"), f, "A", "B"))
+    for names in ("A", "B", "AB"):  # the licence that a lemma has already is not lost where it needs another one
+        assert licensed_for(done, *names).licensed == blocks_of(f, *names)
 
 
 # -- assumptions -------------------------------------------------------------------------------------------------------

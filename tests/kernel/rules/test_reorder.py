@@ -379,6 +379,19 @@ def test_what_nothing_moves_past(text: str) -> None:
     accepted(f, whole(Seq((hole(0), hole(1))), link(0, 0), link(1, 1), path=(0,), count=2, leaves=rule.leaves))
 
 
+def test_iterations_that_come_to_stand_side_by_side_keep_their_order() -> None:
+    """No loop is left to tell it: it is that of the statements."""
+    f, free = program("for i in range(2):\n    A[i] = A[i + 1]"), program("for i in range(2):\n    A[i] = B[i + 1]")
+
+    def run(*iterations: int) -> Reorder:
+        links = [link(0, k, (const(i),)) for k, i in enumerate(iterations)]
+        return whole(Seq((hole(0), hole(1))), *links, leaves=(((0,), 1),))
+
+    accepted(f, run(0, 1))
+    refused(f, run(1, 0), "iterations change their order: no dependence between the read and the write of A (Refuted)")
+    accepted(free, run(1, 0))
+
+
 def test_a_middle_of_a_sequence() -> None:
     f = program("A[3] = 0\nA[0] = 1\nB[0] = 2\nA[1] = A[0]")
     three = (((1,), 1), ((2,), 1), ((3,), 1))

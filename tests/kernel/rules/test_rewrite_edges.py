@@ -92,6 +92,8 @@ def test_what_cannot_take_the_place() -> None:
     elsewhere = Buffer.declare("C", (4,), "int32")
     refused(f, rewritten((), (0,), load(elsewhere, 0)), "buffer C is used outside of its lifetime")
     refused(f, rewritten((), (), const(1)), "the place names no expression")
+    loop = program("for i in range(4):\n    A[0] = 1")
+    refused(loop, rewritten((), (), load(buffer(loop, "A"), 0)), "the place names no expression, and no store")
     one = FloatImm(load(buffer(f, "A"), 0).dtype.parse("float32"), 1.0)
     refused(f, rewritten((), (0,), one), "the old expression has type int32, the new one float32")
     f = program('T.assume(A[0] == T.undef("int32"))\nB[0] = 1')

@@ -64,7 +64,7 @@ class PadValue:
         same = declared[k].indices
         record = ParameterMap(buffer, buffer, same, same, same, same, tuple(declared))
         context = begin(before, replace(entry, paddings=record.declared(entry.paddings)))
-        return Rewrite(before, holds(context, declared[k], untouched=was is None), (record,))
+        return Rewrite(before, holds(context, declared[k], untouched=was is None), record)
 
 
 def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:

@@ -68,7 +68,7 @@ class Relayout:
             masked_lanes_safe(inside, after.body, new, ()),
             holds(inside, padding, untouched=True),
         )
-        return Rewrite(after, questions, (record,), heirs=((new.data, old.data),))
+        return Rewrite(after, questions, record, heirs=((new.data, old.data),))
 
     def _carried(self, p: Padding, new: ir.Buffer) -> Padding:
         """Earlier padding of the parameter, seen through the inverse."""

@@ -239,11 +239,11 @@ class _Work:
             goals.append([f.and_(*(t for t in part if t not in sure)) for part in parts])
         if len(goals) != 1:
             goals = [[f.or_(*(f.and_(*parts) for parts in goals))]]
-        where = "after" if this is self.new else "before"
         for claim, goal in zip(claims, goals[0], strict=False):
             if goal is not f.TRUE:
                 given = (*known, *here.domain)
-                yield Question("bijection", claim, here.context, given, goal, self.rule.path, where)
+                yield Question("bijection", claim, here.context, given, goal, self.rule.path,
+                               "after" if this is self.new else "before")  # fmt: skip
 
     def _active(self, link: Link) -> _Active:
         """A link where it is active: at some y of its hole and x = g(y)."""
@@ -268,17 +268,18 @@ class _Work:
         old_first = happens_before(self.old.stmt, (one, a.old.values), (two, b.old.values))
         one, two = self.new.places[a.link.hole], self.new.places[b.link.hole]
         new_first = happens_before(self.new.stmt, (one, a.new.values), (two, b.new.values))
-        given, goal = (*a.given, *b.given), f.implies(old_first, new_first)
-        if new_first is old_first or goal is f.TRUE or f.and_(old_first, *given) is f.FALSE:
+        given, turned = (*a.given, *b.given), (old_first, f.not_(new_first))
+        both = (*given, *turned)
+        if new_first is old_first or f.FALSE in both:
             return
         differ = a.link.leaf != b.link.leaf
         why = "the two statements may change places" if differ else "iterations change their order"
-        turned = (*given, old_first, f.not_(new_first))
-        otherwise = no_dependence(self.start, self.accesses(a), self.accesses(b), turned, why, ())
-        if differ and (old_first is f.TRUE or new_first is f.FALSE):
+        otherwise = no_dependence(self.start, self.accesses(a), self.accesses(b), both, why, ())
+        if differ and f.TRUE in turned:
             yield from otherwise  # one question for all would fail
         elif rest := tuple(otherwise):
             claim = "the iterations keep their order"
+            goal = f.implies(old_first, new_first)
             yield Question("dependence", claim, self.start, given, goal, self.rule.path, "before", rest)
 
     def _accesses(self, active: _Active) -> list[Access]:

@@ -28,9 +28,9 @@ def hole(number: int) -> ir.Stmt:
     return ir.Evaluate(ir.IntImm(ir.INT32, number))
 
 
-def number_of(stmt: ir.Evaluate) -> int:
+def number_of(stmt: ir.Stmt) -> int:
     """The number of a hole."""
-    assert isinstance(stmt.value, ir.IntImm)
+    assert isinstance(stmt, ir.Evaluate) and isinstance(stmt.value, ir.IntImm)
     return stmt.value.value
 
 
@@ -172,11 +172,7 @@ class Skeleton:
                 isinstance(s, ir.Evaluate) and isinstance(s.value, ir.IntImm)
             ):
                 raise Misfit("something other than loops, branches and sequences stands around the holes")
-        holes = sorted(
-            (number_of(s), p)
-            for p, s in ir.places(stmt, lambda s: isinstance(s, ir.Evaluate))
-            if isinstance(s, ir.Evaluate)
-        )
+        holes = sorted((number_of(s), p) for p, s in ir.places(stmt, lambda s: isinstance(s, ir.Evaluate)))
         if [k for k, _ in holes] != list(range(len(holes))):
             raise Misfit("the holes are not numbered from 0 on, each in one place")
         self.stmt, self.places = stmt, dict(holes)

@@ -77,8 +77,7 @@ class Stage:
         allocated = ir.Allocate(
             new, ir.seq(inwards, moved, ir.refresh_binders(outwards)[0] if self.copy_out else ir.SKIP)
         )
-        copy = ir.Allocate(new, outwards if self.copy_out else inwards)
-        questions = self._questions(context, target, new, allocated, copy)
+        questions = self._questions(context, target, new, allocated, ir.Allocate(new, outwards))
         heirs = ((new.data, self.buffer.data),) if self.copy_out else ()
         return Rewrite(before.with_body(ir.put(before.body, self.path, allocated)), questions, heirs=heirs)
 
@@ -112,7 +111,7 @@ class Stage:
     def _questions(
         self, context: Context, target: ir.Stmt, new: ir.Buffer, allocated: ir.Stmt, copy: ir.Stmt
     ) -> Iterator[Question]:
-        """``copy`` is what goes out, or comes in if nothing does: both touch the same elements of B."""
+        """``copy`` is what goes out; what comes in touches the same elements of B and of T."""
         run = instance(context, copy)
         yield from safe_questions(run.context, (s for _, s in run.safety), (), self.path)
         yield from masked_lanes_safe(context, allocated, new, self.path)
