@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any
 
 from verified_tir import te
@@ -80,6 +81,32 @@ def mapped(name: str, function: Callable[..., Expr], *operands: Tensor) -> Tenso
     return te.compute(shape, lambda *i: function(*(at(t, i) for t in operands)), name=name)
 
 
+def same_type(*operands: Tensor) -> None:
+    """:raises GraphError: if there are several types."""
+    for t in operands[1:]:
+        if t.dtype != operands[0].dtype:
+            raise GraphError(f"the operands are {operands[0].dtype} and {t.dtype}; astype converts one of them")
+
+
+def elementwise(name: str, doc: str = "", *, mixed: bool = False) -> Callable[[Callable[..., Expr]], None]:
+    """Register an operator by what it makes of elements, with numpy's broadcasting.
+
+    :param mixed: whether operands may be of different types.
+    """
+
+    def register(function: Callable[..., Expr]) -> None:
+        @wraps(function)
+        def define(*operands: Tensor, **attributes: Any) -> Tensor:
+            if not mixed:
+                same_type(*operands)
+            return mapped(name.rpartition(".")[2], partial(function, **attributes), *operands)
+
+        define.__doc__ = doc or function.__doc__
+        operator(name)(define)
+
+    return register
+
+
 def is_nan(a: Expr) -> Expr:
     return T.Not(a.equal(a))
 
@@ -129,18 +156,8 @@ _BINARY: dict[str, tuple[str, Callable[[Expr, Expr], Any]]] = {
 }
 
 
-def same_type(a: Tensor, b: Tensor) -> None:
-    if a.dtype != b.dtype:
-        raise GraphError(f"the operands are {a.dtype} and {b.dtype}; astype converts one of them")
-
-
-def _define_binary(name: str, text: str, function: Callable[[Expr, Expr], Any]) -> None:
-    def define(a: Tensor, b: Tensor) -> Tensor:
-        same_type(a, b)
-        return mapped(name, function, a, b)
-
-    define.__doc__ = f"{text}, with numpy's broadcasting."
-    operator(name)(define)
+def _define_binary(name: str, text: str, function: Callable[[Expr, Expr], Expr]) -> None:
+    elementwise(name, f"{text}, with numpy's broadcasting.")(lambda a, b: function(a, b))
 
 
 for _name, (_text, _function) in _BINARY.items():
@@ -172,7 +189,7 @@ def _sign(x: Expr) -> Expr:
     return T.Select(x > zero, one, T.Select(x < zero, negative, rest))
 
 
-def _hard_sigmoid(x: Expr, alpha: float, beta: float) -> Expr:
+def _bounded_line(x: Expr, alpha: float, beta: float) -> Expr:
     line = x * const(alpha, x.dtype) + const(beta, x.dtype)
     return clipped(line, const(0, x.dtype), _one(x))
 
@@ -182,7 +199,7 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "nn.gelu": ("x/2 · (1 + erf(x/√2))", _gelu),
     "nn.gelu_tanh": ("gelu by the hyperbolic tangent: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))", _gelu_tanh),
     "nn.softplus": ("log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|))", _softplus),
-    "nn.hard_swish": ("x · min(max(x/6 + 1/2, 0), 1)", lambda x: x * _hard_sigmoid(x, 1 / 6, 0.5)),
+    "nn.hard_swish": ("x · min(max(x/6 + 1/2, 0), 1)", lambda x: x * _bounded_line(x, 1 / 6, 0.5)),
     "nn.silu": ("x · sigmoid(x)", lambda x: x * te.sigmoid(x)),
     "sigmoid": ("1 / (1 + exp(-x))", te.sigmoid),
     "tanh": ("the hyperbolic tangent", te.tanh),
@@ -209,107 +226,90 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
 }
 
 
-def _define_unary(name: str, text: str, function: Callable[[Expr], Any]) -> None:
-    def define(x: Tensor) -> Tensor:
-        return mapped(name.rpartition(".")[2], function, x)
-
-    define.__doc__ = f"{text}, element by element."
-    operator(name)(define)
+def _define_unary(name: str, text: str, function: Callable[[Expr], Expr]) -> None:
+    elementwise(name, f"{text}, element by element.")(lambda x: function(x))
 
 
 for _name, (_text, _map) in _UNARY.items():
     _define_unary(_name, _text, _map)
 
 
-@operator("clip")
-def clip(x: Tensor, *, min: float, max: float) -> Tensor:
+@elementwise("clip")
+def _clip(x: Expr, *, min: float, max: float) -> Expr:
     """No less than ``min`` and no more than ``max``; NaN stays."""
-    return mapped("clip", lambda e: clipped(e, const(min, e.dtype), const(max, e.dtype)), x)
+    return clipped(x, const(min, x.dtype), const(max, x.dtype))
 
 
-@operator("nn.leaky_relu")
-def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> Tensor:
+@elementwise("nn.leaky_relu")
+def _leaky_relu(x: Expr, *, alpha: float = 0.01) -> Expr:
     """``alpha`` times x where x is negative, else x."""
-    return mapped("leaky_relu", lambda e: T.Select(e < const(0, e.dtype), e * const(alpha, e.dtype), e), x)
+    return T.Select(x < const(0, x.dtype), x * const(alpha, x.dtype), x)
 
 
-@operator("nn.elu")
-def elu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
+@elementwise("nn.elu")
+def _elu(x: Expr, *, alpha: float = 1.0) -> Expr:
     """alpha · (exp(x) - 1) where x is negative, else x."""
-
-    def element(e: Expr) -> Expr:
-        return T.Select(e < const(0, e.dtype), const(alpha, e.dtype) * (te.exp(e) - _one(e)), e)
-
-    return mapped("elu", element, x)
+    return T.Select(x < const(0, x.dtype), const(alpha, x.dtype) * (te.exp(x) - _one(x)), x)
 
 
-@operator("nn.celu")
-def celu(x: Tensor, *, alpha: float = 1.0) -> Tensor:
+@elementwise("nn.celu")
+def _celu(x: Expr, *, alpha: float = 1.0) -> Expr:
     """max(0, x) + min(0, alpha · (exp(x / alpha) - 1)), which is not an elu where alpha is negative."""
-
-    def element(e: Expr) -> Expr:
-        zero, scale = const(0, e.dtype), const(alpha, e.dtype)
-        return T.max(zero, e) + T.min(zero, scale * (te.exp(e / scale) - _one(e)))
-
-    return mapped("celu", element, x)
+    zero, scale = const(0, x.dtype), const(alpha, x.dtype)
+    return T.max(zero, x) + T.min(zero, scale * (te.exp(x / scale) - _one(x)))
 
 
-@operator("nn.hard_sigmoid")
-def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
+@elementwise("nn.hard_sigmoid")
+def _hard_sigmoid(x: Expr, *, alpha: float = 0.2, beta: float = 0.5) -> Expr:
     """min(max(alpha · x + beta, 0), 1)."""
-    return mapped("hard_sigmoid", lambda e: _hard_sigmoid(e, alpha, beta), x)
+    return _bounded_line(x, alpha, beta)
 
 
-@operator("nn.prelu")
-def prelu(x: Tensor, slope: Tensor) -> Tensor:
+@elementwise("nn.prelu")
+def _prelu(x: Expr, slope: Expr) -> Expr:
     """``slope`` times x where x is negative, else x; the slope is broadcast."""
-    same_type(x, slope)
-    return mapped("prelu", lambda e, s: T.Select(e < const(0, e.dtype), e * s, e), x, slope)
+    return T.Select(x < const(0, x.dtype), x * slope, x)
 
 
 def _odd(x: Expr) -> Expr:
     return T.floormod(x, const(2, x.dtype)).equal(_one(x))
 
 
-@operator("integer_power")
-def integer_power(x: Tensor, y: Tensor) -> Tensor:
+@elementwise("integer_power", mixed=True)
+def _integer_power(x: Expr, y: Expr) -> Expr:
     """x to the power of y by squaring, modulo its type; a negative exponent gives the quotient of 1 by the power."""
+    one, zero = _one(x), const(0, x.dtype)
+    names: list[tuple[Var, Expr]] = []
 
-    def element(a: Expr, b: Expr) -> Expr:
-        one, zero = _one(a), const(0, a.dtype)
-        names: list[tuple[Var, Expr]] = []
+    def named(value: Expr) -> Var:
+        v = Var.fresh("p", x.dtype)
+        names.append((v, value))
+        return v
 
-        def named(value: Expr) -> Var:
-            v = Var.fresh("p", a.dtype)
-            names.append((v, value))
-            return v
-
-        found: Expr = one
-        square: Expr = named(a)
-        for k in range(b.dtype.bits - (b.dtype.min_value < 0)):
-            found = named(T.Select(_odd(T.floordiv(b, const(2**k, b.dtype))), found * square, found))
-            square = named(square * square)
-        if b.dtype.min_value < 0:
-            if a.dtype.min_value == 0:
-                below = T.Select(a.equal(one), one, zero)
-            else:
-                below = T.Select(a.equal(one), one, T.Select(a.equal(-one), T.Select(_odd(b), -one, one), zero))
-            found = T.Select(b < const(0, b.dtype), below, found)
-        for v, value in reversed(names):
-            found = LetExpr(v, value, found)
-        return found
-
-    return mapped("integer_power", element, x, y)
+    found: Expr = one
+    square: Expr = named(x)
+    for k in range(y.dtype.bits - (y.dtype.min_value < 0)):
+        found = named(T.Select(_odd(T.floordiv(y, const(2**k, y.dtype))), found * square, found))
+        square = named(square * square)
+    if y.dtype.min_value < 0:
+        if x.dtype.min_value == 0:
+            below = T.Select(x.equal(one), one, zero)
+        else:
+            below = T.Select(x.equal(one), one, T.Select(x.equal(-one), T.Select(_odd(y), -one, one), zero))
+        found = T.Select(y < const(0, y.dtype), below, found)
+    for v, value in reversed(names):
+        found = LetExpr(v, value, found)
+    return found
 
 
-@operator("astype")
-def astype(x: Tensor, *, dtype: str) -> Tensor:
+@elementwise("astype")
+def _astype(x: Expr, *, dtype: str) -> Expr:
     """The elements converted to another type; a float that an integer type does not hold is its nearest end, NaN 0."""
-    return mapped("astype", lambda e: converted(e, dtype), x)
+    return converted(x, dtype)
 
 
-@operator("convert")
-def convert(x: Tensor, *, from_dtype: str, dtype: str, saturate: bool = True) -> Tensor:
+@elementwise("convert")
+def _convert(x: Expr, *, from_dtype: str, dtype: str, saturate: bool = True) -> Expr:
     """Elements of a type of less than 8 bits, or a float of 8, converted to another type, or from one."""
     if from_dtype not in SMALL and dtype not in SMALL:
         raise GraphError(f"astype converts {from_dtype} to {dtype}")
@@ -317,17 +317,13 @@ def convert(x: Tensor, *, from_dtype: str, dtype: str, saturate: bool = True) ->
         from_dtype not in SMALL and from_dtype.endswith(("int32", "int64")) and dtype not in INTEGERS
     ):
         raise GraphError(f"{from_dtype} would be rounded twice on the way to {dtype}")
-
-    def element(e: Expr) -> Expr:
-        value = decoded(e, from_dtype) if from_dtype in SMALL else e
-        if dtype in INTEGERS:
-            return encoded_integer(value, dtype)
-        if dtype not in SMALL:
-            return converted(value, dtype)
-        value = T.cast(value, "float32")
-        return encoded_power(value) if dtype == "float8_e8m0fnu" else encoded(value, dtype, saturate=saturate)
-
-    return mapped("convert", element, x)
+    value = decoded(x, from_dtype) if from_dtype in SMALL else x
+    if dtype in INTEGERS:
+        return encoded_integer(value, dtype)
+    if dtype not in SMALL:
+        return converted(value, dtype)
+    value = T.cast(value, "float32")
+    return encoded_power(value) if dtype == "float8_e8m0fnu" else encoded(value, dtype, saturate=saturate)
 
 
 @operator("where")
@@ -337,14 +333,14 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return mapped("where", T.Select, condition, x, y)
 
 
-@operator("nn.dropout")
-def dropout(x: Tensor, *, rate: float = 0.5) -> Tensor:
+@elementwise("nn.dropout")
+def _dropout(x: Expr, *, rate: float = 0.5) -> Expr:
     """x: nothing is dropped in inference."""
     del rate
-    return mapped("dropout", lambda e: e, x)
+    return x
 
 
-@operator("identity")
-def identity(x: Tensor) -> Tensor:
+@elementwise("identity")
+def _identity(x: Expr) -> Expr:
     """x itself."""
-    return mapped("identity", lambda e: e, x)
+    return x
