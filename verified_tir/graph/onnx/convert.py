@@ -11,7 +11,6 @@ import numpy as np
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx import indexing, normalisation, products, quantised, recurrent, resize, shapes, windows
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.more import cast
 from verified_tir.graph.onnx.registry import CONVERSIONS, conversion, same_operators
 from verified_tir.graph.operators.shape import axis_of
 
@@ -27,7 +26,8 @@ same_operators({
     "Asin": "asin", "Acos": "acos", "Asinh": "asinh", "Acosh": "acosh", "Atanh": "atanh", "Elu": "nn.elu",
     "Celu": "nn.celu", "LeakyRelu": "nn.leaky_relu", "HardSigmoid": "nn.hard_sigmoid", "LRN": "nn.lrn",
     "GlobalAveragePool": "nn.global_avg_pool2d", "GlobalMaxPool": "nn.global_max_pool2d", "Flatten": "flatten",
-    "GatherElements": "gather_elements", "Einsum": "einsum",
+    "GatherElements": "gather_elements", "Einsum": "einsum", "ArgMax": "argmax",
+    "ArgMin": "argmin", "IsInf": "isinf",
 })  # fmt: skip
 
 
@@ -70,6 +70,15 @@ def _gelu(c: Converter) -> Value:
     return c.op("nn.gelu" if mode == "none" else "nn.gelu_tanh", c.value(0))
 
 
+@conversion("Shrink")
+def _shrink(c: Converter) -> Value:
+    x, dtype = c.value(0), c.value(0).dtype
+    edge, bias = (np.asarray(c.attributes.get(n, d)).astype(dtype) for n, d in (("lambd", 0.5), ("bias", 0.0)))
+    least, most, more, zero = (c.builder.constant(a, "number") for a in (-edge, edge, bias, np.zeros((), dtype)))
+    inside = c.op("where", c.op("greater", x, most), c.op("subtract", x, more), zero)
+    return c.op("where", c.op("less", x, least), c.op("add", x, more), inside)
+
+
 @conversion("Pow")
 def _power(c: Converter) -> Value:
     x, y = c.value(0), c.value(1)
@@ -84,7 +93,7 @@ def _power(c: Converter) -> Value:
 @conversion("Reciprocal")
 def _reciprocal(c: Converter) -> Value:
     x = c.value(0)
-    return c.op("divide", c.builder.constant(np.asarray(1, x.dtype), "one"), x)
+    return c.op("divide", c.constant(1, x.dtype, "one"), x)
 
 
 @conversion("Dropout")
@@ -104,13 +113,13 @@ def _dropout(c: Converter) -> Value | list[Value]:
 
 @conversion("Cast", "CastLike")
 def _cast(c: Converter) -> Value:
-    x, saturate = c.value(0), bool(c.attributes.get("saturate", 1))
+    x, saturate = c.value(0), c.attributes.get("saturate", True)
     mode = c.attributes.get("round_mode", "up")
     like = c.node.op_type == "CastLike"
     dtype = c.type_of(1) if like else c.reader.dtype(c.attributes["to"], c.name)
     if dtype == "float8_e8m0fnu" and mode != "up":
         raise c.fail(f"powers of two are rounded up here, not {mode}")
-    return c.op("identity", x) if dtype == x.dtype else cast(c, x, dtype, saturate)
+    return c.op("identity", x) if dtype == x.dtype else c.cast(x, dtype, saturate)
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------
@@ -119,7 +128,7 @@ def _cast(c: Converter) -> Value:
 def _reduced_axes(c: Converter, x: Value) -> tuple[tuple[int, ...], bool] | None:
     """The axes that go away, and whether they stay with extent 1; ``None`` if there are none."""
     axes = c.numbers(1, "axes", number=True)
-    keep, noop = bool(c.attributes.get("keepdims", 1)), bool(c.attributes.get("noop_with_empty_axes", 0))
+    keep, noop = c.attributes.get("keepdims", True), c.attributes.get("noop_with_empty_axes", False)
     if not axes:
         if noop:
             return None
@@ -161,7 +170,7 @@ def _reduce_of_each(c: Converter) -> Value:
     total: Value = each if found is None else c.op("sum", each, axis=found[0], keepdims=found[1])
     if op == "ReduceL2":
         wide = "float64" if x.dtype == "float64" else "float32"
-        return cast(c, c.op("sqrt", cast(c, total, wide)), x.dtype)
+        return c.cast(c.op("sqrt", c.cast(total, wide)), x.dtype)
     if op == "ReduceLogSum":
         return c.op("log", total)
     return total
@@ -175,7 +184,7 @@ def _log_sum_exp(c: Converter) -> Value:
     if found is None:
         return x
     axes, keep = found
-    wide = cast(c, x, "float64")
+    wide = c.cast(x, "float64")
     most = c.op("max", wide, axis=axes, keepdims=True)
     zero = c.builder.constant(np.zeros(()), "zero")
     finite = c.op("equal", c.op("subtract", most, most), zero)  # of what is not, the difference is NaN
@@ -184,7 +193,7 @@ def _log_sum_exp(c: Converter) -> Value:
     made = c.op("add", c.op("log", total), most)
     if not keep:
         made = c.op("squeeze", made, axis=axes)
-    return cast(c, made, x.dtype)
+    return c.cast(made, x.dtype)
 
 
 __all__ = [

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from verified_tir.graph.element_types import SMALL
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Value
 from verified_tir.graph.onnx.counts import listed
+from verified_tir.graph.onnx.schema import FLAGS
 from verified_tir.graph.sizes import Dim, remedy, shape_text
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ class Attributes:
 
     def __getitem__(self, name: str) -> Any:
         self._seen.add(name)
-        return self._given[name] if name in self._given else self._defaults[name]
+        found = self._given[name] if name in self._given else self._defaults[name]
+        return bool(found) if name in FLAGS else found
 
     def __contains__(self, name: object) -> bool:
         return name in self._given
@@ -54,7 +57,7 @@ class Attributes:
     def get(self, name: str, default: Any = None) -> Any:
         """The attribute, or the default of opsets in which there is none; numbers with a point have the precision of
         float32, as those given have."""
-        found = self[name] if name in self._given else self._defaults.get(name, default)
+        found = self[name] if name in self._given or name in self._defaults else default
         return float(np.float32(found)) if isinstance(found, float) else found
 
     @property
@@ -125,6 +128,18 @@ class Converter:
             raise self.fail(f"its {what} is computed by the model, and must be a constant here")
         return found
 
+    def indices(self, k: int, *sizes: Dim) -> Value:
+        """The k-th operand, places of elements; of several dimensions if there are several sizes, side by side.
+
+        :raises GraphError: if it is a constant, and there is no such place.
+        """
+        found = self.reader.arrays.get(self.node.input[k], np.empty(0))
+        for d, n in enumerate(sizes if found.size else ()):
+            part = found if len(sizes) == 1 else found[..., d]
+            if isinstance(n, int) and not (-n <= part.min() and part.max() < n):
+                raise self.fail(f"its indices are {part.min()} to {part.max()}, and there are {n} elements")
+        return self.value(k)
+
     def sizes(self, k: int, attribute: str, number: bool = False) -> list[Dim] | None:
         """Numbers, or sizes that are open, that are an attribute in older models and an operand in newer ones.
 
@@ -172,6 +187,18 @@ class Converter:
         if array.size != 1:
             raise self.fail(f"its {what} is one number, and not of shape {[*array.shape]}")
         return array.item()
+
+    def constant(self, value: Any, dtype: str, name: str) -> Value:
+        """A constant of the graph."""
+        return self.builder.constant(np.asarray(value, dtype), name)
+
+    def cast(self, v: Value, dtype: str, saturate: bool = True) -> Value:
+        """The elements in another type, small ones by their own operator; the same if they are of it."""
+        if v.dtype == dtype:
+            return v
+        if v.dtype in SMALL or dtype in SMALL:
+            return self.op("convert", v, from_dtype=v.dtype, dtype=dtype, saturate=saturate)
+        return self.op("astype", v, dtype=dtype)
 
     def op(self, name: str, *inputs: Value, **attrs: Any) -> Value:
         """The result of a node of the graph, named after this one's result."""

@@ -29,13 +29,6 @@ def _mod(c: Converter) -> Value:
     return c.op("float_mod", x, c.value(1), truncated=bool(truncated))
 
 
-@conversion("IsInf")
-def _isinf(c: Converter) -> Value:
-    a = c.attributes
-    return c.op("isinf", c.value(0), negative=bool(a.get("detect_negative", 1)),
-                positive=bool(a.get("detect_positive", 1)))  # fmt: skip
-
-
 @conversion("EyeLike")
 def _eye(c: Converter) -> Value:
     rows, columns = c.value(0).shape
@@ -47,46 +40,34 @@ def _eye(c: Converter) -> Value:
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
-def _checked(c: Converter, k: int, sizes: list[int]) -> Value:
-    """Indices, of which each constant one is among as many elements as the last dimension's part is for."""
-    found = c.reader.arrays.get(c.node.input[k])
-    if found is not None and found.size:
-        for d, n in enumerate(sizes):
-            part = found if len(sizes) == 1 else found[..., d]
-            if not (-n <= part.min() and part.max() < n):
-                raise c.fail(f"its indices are {part.min()} to {part.max()}, and there are {n} elements")
-    return c.value(k)
-
-
 @conversion("ScatterElements", "Scatter")
 def _scatter_elements(c: Converter) -> Value:
     x = c.value(0)
     axis = axis_of(c.attributes.get("axis", 0), x.rank)
-    indices = _checked(c, 1, [x.shape[axis]])
+    indices = c.indices(1, x.shape[axis])
     return c.op("scatter_elements", x, indices, c.value(2), axis=axis,
                 reduction=c.attributes.get("reduction", "none"))  # fmt: skip
 
 
-def _slices(c: Converter, x: Value, k: int, common: int = 0) -> Value:
+def _slices(c: Converter, x: Value, common: int = 0) -> Value:
     """Indices whose last dimension says where slices of x are."""
-    shape = list(c.reader.arrays[c.node.input[k]].shape) if c.node.input[k] in c.reader.arrays else c.value(k).shape
+    shape = c.reader.shape(c.node.input[1])
     deep = shape[-1] if shape else 0
     if not 1 <= deep <= x.rank - common:
         raise c.fail(f"indices have 1 to {x.rank - common} numbers each, not {deep}")
-    sizes = list(x.shape[common : common + deep])
-    return _checked(c, k, sizes) if deep > 1 else _checked(c, k, sizes[:1])
+    return c.indices(1, *x.shape[common : common + deep])
 
 
 @conversion("ScatterND")
 def _scatter_nd(c: Converter) -> Value:
     x = c.value(0)
-    return c.op("scatter_nd", x, _slices(c, x, 1), c.value(2), reduction=c.attributes.get("reduction", "none"))
+    return c.op("scatter_nd", x, _slices(c, x), c.value(2), reduction=c.attributes.get("reduction", "none"))
 
 
 @conversion("GatherND")
 def _gather_nd(c: Converter) -> Value:
     x, common = c.value(0), int(c.attributes.get("batch_dims", 0))
-    return c.op("gather_nd", x, _slices(c, x, 1, common), batch_dims=common)
+    return c.op("gather_nd", x, _slices(c, x, common), batch_dims=common)
 
 
 @conversion("OneHot")
@@ -108,7 +89,7 @@ def _topk(c: Converter) -> Sequence[Value]:
     else:
         k = int(c.number(1, "k"))
     a.get("sorted")  # in order is one of the orders that "not sorted" allows
-    return c.results("topk", x, k=k, axis=a.get("axis", -1), largest=bool(a.get("largest", 1)))
+    return c.results("topk", x, k=k, axis=a.get("axis", -1), largest=a.get("largest", True))
 
 
 @conversion("ReverseSequence")

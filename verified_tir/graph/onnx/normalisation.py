@@ -6,9 +6,9 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.more import together
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.sizes import numbers
 
 
 @conversion("BatchNormalization")
@@ -44,8 +44,8 @@ def _normalised(
     mean = c.op("mean", wide, axis=axes, keepdims=True)
     centred = c.op("subtract", wide, mean)
     variance = c.op("mean", c.op("multiply", centred, centred), axis=axes, keepdims=True)
-    root = c.op("sqrt", c.op("add", variance, c.builder.constant(np.asarray(epsilon, stash), "epsilon")))
-    inverse = c.op("divide", c.builder.constant(np.asarray(1, stash), "one"), root)
+    root = c.op("sqrt", c.op("add", variance, c.constant(epsilon, stash, "epsilon")))
+    inverse = c.op("divide", c.constant(1, stash, "one"), root)
     return mean, inverse, c.op("multiply", centred, inverse)
 
 
@@ -56,4 +56,34 @@ def _softmax(c: Converter) -> Value:
     axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, x.rank))
     if c.opset >= 13 or axis == x.rank - 1:
         return c.op(name, x, axis=axis)
-    return c.op("reshape", c.op(name, together(c, x, axis), axis=1), shape=x.dims)
+    flat = c.op("flatten", x, axis=axis)  # all dimensions from the axis on together, and those before it
+    return c.op("reshape", c.op(name, flat, axis=1), shape=x.dims)
+
+
+@conversion("Hardmax")
+def _hardmax(c: Converter) -> Value:
+    x = c.value(0)
+    axis = axis_of(c.attributes.get("axis", 1 if c.opset < 13 else -1), max(1, x.rank))
+    flat = x
+    if c.opset < 13:  # all dimensions from the axis on together
+        flat, axis = c.op("flatten", x, axis=axis), 1
+    (size,) = numbers(flat.dims[axis : axis + 1], f"{flat.name} along its axis {axis}")
+    places = np.arange(size, dtype=np.int64).reshape([-1 if k == axis else 1 for k in range(flat.rank)])
+    here = c.op("equal", c.op("argmax", flat, axis=axis), c.builder.constant(places, "places"))
+    found = c.op("astype", here, dtype=x.dtype)
+    return found if flat is x else c.op("reshape", found, shape=x.dims)
+
+
+@conversion("InstanceNormalization")
+def _instance_norm(c: Converter) -> Value:
+    x = c.value(0)
+    if x.rank < 3:
+        raise c.fail(f"it takes x[n, c, …], not {x.rank} dimensions")
+    axes = tuple(range(2, x.rank))
+    own = (x.dims[1], *(1 for _ in axes))
+    scale, bias = (c.op("reshape", c.value(k), shape=own) for k in (1, 2))
+    epsilon = c.constant(c.attributes.get("epsilon", 1e-5), x.dtype, "epsilon")
+    centred = c.op("subtract", x, c.op("mean", x, axis=axes, keepdims=True))
+    variance = c.op("mean", c.op("multiply", centred, centred), axis=axes, keepdims=True)
+    normal = c.op("divide", centred, c.op("sqrt", c.op("add", variance, epsilon)))
+    return c.op("add", c.op("multiply", normal, scale), bias)

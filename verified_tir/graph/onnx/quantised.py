@@ -9,7 +9,7 @@ import numpy as np
 from verified_tir.graph.element_types import INTEGERS
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.more import cast, product
+from verified_tir.graph.onnx.products import product
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.onnx.windows import convolution
 from verified_tir.graph.operators.shape import axis_of
@@ -48,11 +48,11 @@ def _dequantise(c: Converter) -> Value:
     dtype = c.reader.dtype(given, c.name) if given else scale.dtype
     axis = _axis(c, x)
     whole = "float32" if x.dtype.startswith("float") else "int32"
-    wide = cast(c, x, whole)
+    wide = c.cast(x, whole)
     if c.has(2):
-        wide = c.op("subtract", wide, _along(c, cast(c, c.value(2), whole), x.dims, axis))
-    made = c.op("multiply", cast(c, wide, "float32"), _along(c, cast(c, scale, "float32"), x.dims, axis))
-    return cast(c, made, dtype)
+        wide = c.op("subtract", wide, _along(c, c.cast(c.value(2), whole), x.dims, axis))
+    made = c.op("multiply", c.cast(wide, "float32"), _along(c, c.cast(scale, "float32"), x.dims, axis))
+    return c.cast(made, dtype)
 
 
 @conversion("QuantizeLinear")
@@ -60,12 +60,12 @@ def _quantise(c: Converter) -> Value:
     x, scale = c.value(0), c.value(1)
     if c.attributes.get("precision", 0):
         raise c.fail("the precision of the quotient is that of float32 here")
-    given, saturate = c.attributes.get("output_dtype", 0), bool(c.attributes.get("saturate", 1))
+    given, saturate = c.attributes.get("output_dtype", 0), c.attributes.get("saturate", True)
     zero = c.value(2) if c.has(2) else None
     dtype = zero.dtype if zero is not None else c.reader.dtype(given, c.name) if given else "uint8"
     axis = _axis(c, x)
-    scaled = c.op("divide", cast(c, x, "float32"), _along(c, cast(c, scale, "float32"), x.dims, axis))
-    moved = None if zero is None else _along(c, cast(c, zero, "float32"), x.dims, axis)
+    scaled = c.op("divide", c.cast(x, "float32"), _along(c, c.cast(scale, "float32"), x.dims, axis))
+    moved = None if zero is None else _along(c, c.cast(zero, "float32"), x.dims, axis)
     return _quantised(c, scaled, moved, dtype, saturate)
 
 
@@ -79,77 +79,64 @@ def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate:
     if dtype in INTEGERS:  # their conversion does not keep it within
         low = 0 if dtype.startswith("u") else -(1 << INTEGERS[dtype] - 1)
         moved = c.op("clip", moved, min=float(low), max=float(low + (1 << INTEGERS[dtype]) - 1))
-    return cast(c, moved, dtype)
+    return c.cast(moved, dtype)
+
+
+def _without_zero(c: Converter, v: Value, zero: int, shape: Sequence[int] | None = None) -> Value:
+    """An operand as int32, less its zero, if it has one: one number, or as many as ``shape`` says."""
+    wide = c.cast(v, "int32")
+    if not c.has(zero):
+        return wide
+    z = c.cast(c.value(zero), "int32")
+    if z.type.size != 1 and shape is None:
+        raise c.fail("it has one zero for the whole")
+    shape = () if z.type.size == 1 else tuple(shape or ())
+    return c.op("subtract", wide, z if z.dims == shape else c.op("reshape", z, shape=shape))
 
 
 @conversion("MatMulInteger")
 def _matmul_integer(c: Converter) -> Value:
-    a, b = (cast(c, c.value(k), "int32") for k in (0, 1))
-    if c.has(2):
-        zero = cast(c, c.value(2), "int32")
-        one = zero.type.size == 1
-        shape = () if one else (zero.shape[0], 1) if zero.rank == 1 else zero.shape
-        a = c.op("subtract", a, c.op("reshape", zero, shape=shape))
-    if c.has(3):
-        zero = cast(c, c.value(3), "int32")
-        b = c.op("subtract", b, c.op("reshape", zero, shape=()) if zero.type.size == 1 else zero)
-    return product(c, a, b)
-
-
-def _without_zero(c: Converter, v: Value, zero: int, shape: Sequence[int] | None) -> Value:
-    """An operand as int32, less its zero, if it has one: one number, or as many as ``shape`` says."""
-    wide = cast(c, v, "int32")
-    if not c.has(zero):
-        return wide
-    z = cast(c, c.value(zero), "int32")
-    if z.type.size != 1 and shape is None:
-        raise c.fail("it has one zero for the whole")
-    return c.op("subtract", wide, c.op("reshape", z, shape=() if z.type.size == 1 else tuple(shape or ())))
+    rows, columns = (c.value(k).shape if c.has(k) else () for k in (2, 3))
+    a = _without_zero(c, c.value(0), 2, (*rows, 1) if len(rows) == 1 else rows)
+    return product(c, a, _without_zero(c, c.value(1), 3, columns))
 
 
 def _rescaled(c: Converter, total: Value, scales: Sequence[Value], zero: Value) -> Value:
     """Sums of products in int32, as quantised numbers of the zero's type."""
-    a, b, y = (cast(c, s, "float32") for s in scales)
+    a, b, y = (c.cast(s, "float32") for s in scales)
     factor = c.op("divide", c.op("multiply", a, b), y)
-    wide = c.op("multiply", cast(c, total, "float32"), factor)
-    return _quantised(c, wide, cast(c, c.op("reshape", zero, shape=()), "float32"), zero.dtype)
+    wide = c.op("multiply", c.cast(total, "float32"), factor)
+    return _quantised(c, wide, c.cast(c.op("reshape", zero, shape=()), "float32"), zero.dtype)
 
 
-def _one(c: Converter, k: int) -> Value:
-    """A scale or zero for the whole."""
+def _scale(c: Converter, k: int, shape: Sequence[int] | None = None) -> Value:
+    """A scale: one number, or as many as ``shape`` says."""
     v = c.value(k)
-    if v.type.size != 1:
+    if v.type.size != 1 and shape is None:
         raise c.fail(f"operand {k} is one number here, not {v.type.size}")
-    return c.op("reshape", v, shape=())
+    return c.op("reshape", v, shape=() if v.type.size == 1 else tuple(shape or ()))
 
 
 @conversion("QLinearMatMul")
 def _qlinear_matmul(c: Converter) -> Value:
-    a, b = _without_zero(c, c.value(0), 2, None), _without_zero(c, c.value(3), 5, None)
-    return _rescaled(c, product(c, a, b), [_one(c, k) for k in (1, 4, 6)], c.value(7))
+    a, b = _without_zero(c, c.value(0), 2), _without_zero(c, c.value(3), 5)
+    return _rescaled(c, product(c, a, b), [_scale(c, k) for k in (1, 4, 6)], c.value(7))
 
 
-def _channels(c: Converter, k: int, w: Value) -> Value:
-    """Numbers of the output's channels, as weights are multiplied by them, or one."""
-    v = c.value(k)
-    if v.type.size == 1:
-        made = c.op("reshape", v, shape=())
-    else:
-        made = c.op("reshape", v, shape=(w.shape[0], *(1 for _ in w.shape[2:])))
-    return made
+def _for_channels(w: Value) -> tuple[int, ...]:
+    """The shape in which there is a number for each channel of a result, as weights are multiplied by them."""
+    return w.shape[0], *(1 for _ in w.shape[1:])
 
 
 @conversion("QLinearConv")
 def _qlinear_conv(c: Converter) -> Value:
-    w = c.value(3)
-    x = _without_zero(c, c.value(0), 2, None)
-    own = _without_zero(c, w, 5, (w.shape[0], *(1 for _ in w.shape[1:])))
+    x, w = _without_zero(c, c.value(0), 2), c.value(3)
+    own = _without_zero(c, w, 5, _for_channels(w))
     total = convolution(c, x, own, *([c.value(8)] if c.has(8) else []))
-    return _rescaled(c, total, [_one(c, 1), _channels(c, 4, w), _one(c, 6)], c.value(7))
+    return _rescaled(c, total, [_scale(c, 1), _scale(c, 4, _for_channels(w)[:-1]), _scale(c, 6)], c.value(7))
 
 
 @conversion("ConvInteger")
 def _conv_integer(c: Converter) -> Value:
-    w = c.value(1)
-    x = _without_zero(c, c.value(0), 2, None)
-    return convolution(c, x, _without_zero(c, w, 3, (w.shape[0], *(1 for _ in w.shape[1:]))))
+    x, w = _without_zero(c, c.value(0), 2), c.value(1)
+    return convolution(c, x, _without_zero(c, w, 3, _for_channels(w)))

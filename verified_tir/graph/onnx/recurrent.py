@@ -26,7 +26,7 @@ class Recurrence:
     def __init__(self, c: Converter) -> None:
         self.c, self.kind = c, c.node.op_type
         a = c.attributes
-        self.batch_first = bool(a.get("layout", 0))
+        self.batch_first = a.get("layout", False)
         direction = a.get("direction", "forward")
         if direction not in ("forward", "reverse", "bidirectional"):
             raise c.fail(f"direction is forward, reverse or bidirectional, not {direction}")
@@ -55,7 +55,7 @@ class Recurrence:
             raise c.fail(f"sequences are all of length {self.length} here")
         if not self.length or self.batch == 0:
             raise c.fail("there is nothing to go over")
-        self.before_reset = bool(a.get("linear_before_reset", 0))
+        self.before_reset = a.get("linear_before_reset", False)
         for k, name in enumerate("XWRB"):
             if k and c.has(k) and c.value(k).shape[0] != len(self.reversed):
                 raise c.fail(f"{name} is of {c.value(k).shape[0]} directions, and direction is {direction}")
@@ -166,7 +166,7 @@ class Recurrence:
         else:
             new = self.linear(x, self.times(reset, h), w[2], r[2], b[2], b[5])
         new = self.activation(d, 1, new)
-        one = self.c.builder.constant(np.asarray(1, self.x.dtype), "one")
+        one = self.c.constant(1, self.x.dtype, "one")
         return self.add(self.times(self.c.op("subtract", one, z), new), self.times(z, h))
 
     def lstm(

@@ -30,6 +30,10 @@ def same_operators(names: Mapping[str, str]) -> None:
         CONVERSIONS[theirs] = partial(_same, ours)
 
 
+RENAMED = {"select_last": "select_last_index", "negative": "detect_negative", "positive": "detect_positive"}
+"""What ONNX calls attributes of operators of graphs that have another name there."""
+
+
 def _same(name: str, c: Converter) -> Value:
-    attributes = {a: c.attributes[a] for a in OPERATORS[name].attributes if a in c.schema.attributes}
-    return c.op(name, *c.values(), **attributes)
+    theirs = {a: RENAMED.get(a, a) for a in OPERATORS[name].attributes}
+    return c.op(name, *c.values(), **{a: c.attributes[b] for a, b in theirs.items() if b in c.schema.attributes})

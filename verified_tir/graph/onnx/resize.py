@@ -51,7 +51,7 @@ def _resize(c: Converter) -> Value:
     a, x = c.attributes, c.value(0)
     mode, place = a["mode"], a.get("coordinate_transformation_mode", "asymmetric")
     nearest, cubic = a.get("nearest_mode", "floor"), float(a.get("cubic_coeff_a", -0.75))
-    outside, smooth = bool(a.get("exclude_outside", 0)), bool(a.get("antialias", 0))
+    outside, smooth = a.get("exclude_outside", False), a.get("antialias", False)
     beyond, policy = float(a.get("extrapolation_value", 0.0)), a.get("keep_aspect_ratio_policy", "stretch")
     chosen = a.get("axes")
     axes = list(range(x.rank)) if chosen is None else [axis_of(k, x.rank) for k in chosen]
@@ -212,4 +212,4 @@ def _extrapolated(c: Converter, x: Value, a: Axis, outside: npt.NDArray[np.bool_
         return x
     shape = [a.after if k == a.axis else 1 for k in range(x.rank)]
     mask = c.builder.constant(outside.reshape(shape), "outside")
-    return c.op("where", mask, c.builder.constant(np.asarray(value, x.dtype), "beyond"), x)
+    return c.op("where", mask, c.constant(value, x.dtype, "beyond"), x)

@@ -1,15 +1,17 @@
-"""ONNX operators that move elements: parts, shapes, axes, what is put together or around."""
+"""ONNX operators that move elements (parts, shapes, axes, what is put together or around), and that make some."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
 
+import numpy as np
+
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
-from verified_tir.graph.sizes import Dim, normal, numbers, shape_text
+from verified_tir.graph.sizes import Dim, dim_text, greater, normal, numbers, shape_text
 
 TOGETHER = 32
 """So many parts are put together at once."""
@@ -104,13 +106,11 @@ def _expand(c: Converter) -> Value:
 @conversion("Gather")
 def _gather(c: Converter) -> Value:
     x, axis = c.value(0), c.attributes.get("axis", 0)
-    known = c.reader.arrays.get(c.node.input[1])
     size = x.dims[axis_of(axis, x.rank)]
-    if isinstance(size, int) and known is not None and known.size and not (-size <= known.min() and known.max() < size):
-        raise c.fail(f"its indices are {known.min()} to {known.max()}, and there are {size} elements")
-    if size == 0 and 0 not in c.value(1).dims:
+    indices = c.indices(1, size)
+    if size == 0 and 0 not in indices.dims:
         raise c.fail("there are no elements to be taken")
-    return c.op("take", x, c.value(1), axis=axis)
+    return c.op("take", x, indices, axis=axis)
 
 
 @conversion("Pad")
@@ -129,3 +129,58 @@ def _pad(c: Converter) -> Value:
     fill = float(c.attributes.get("value", 0.0)) if value is None else value
     width = tuple(pads[k + side * rank] for k in range(rank) for side in (0, 1))
     return c.op("nn.pad", x, pad_width=width, pad_value=fill, pad_mode=c.attributes.get("mode", "constant"))
+
+
+# -- making ------------------------------------------------------------------------------------------------------------
+
+
+@conversion("CumSum")
+def _cumsum(c: Converter) -> Value:
+    a = c.attributes
+    return c.op(
+        "cumsum", c.value(0), axis=int(c.number(1, "axis")), exclusive=a.get("exclusive", False),
+        reverse=a.get("reverse", False),
+    )  # fmt: skip
+
+
+@conversion("ConstantOfShape")
+def _constant_of_shape(c: Converter) -> Value:
+    value = np.asarray(c.attributes.get("value", np.zeros(1, np.float32))).reshape(())
+    return c.op("broadcast_to", c.builder.constant(value, "value"), shape=tuple(c.sizes(0, "shape") or ()))
+
+
+@conversion("Range")
+def _range(c: Converter) -> Value:
+    dtype = c.type_of(0)
+    if np.dtype(dtype).kind not in "iu":
+        return _floats_in_range(c, dtype)
+    ((start,), (limit,), (step,)) = (
+        c.sizes(k, what, number=True) or [] for k, what in enumerate(("start", "limit", "delta"))
+    )
+    if not isinstance(step, int) or step == 0:
+        raise c.fail(f"its delta is a number that is not 0, not {dim_text(step)}")
+    if step < 0:
+        start, limit = -start, -limit
+    count = greater(normal((limit - start + abs(step) - 1) // abs(step)), 0)
+    first = normal(start if step > 0 else -start)
+    return c.op("arange", *c.reader.shown([first]), start=first, step=step, count=count, dtype=dtype)
+
+
+def _floats_in_range(c: Converter, dtype: str) -> Value:
+    """Numbers from a first one on, as many as there are up to the limit, computed in float64 and rounded."""
+    start, limit, step = (float(c.number(k, what)) for k, what in enumerate(("start", "limit", "delta")))
+    count = np.ceil((limit - start) / step) if step else np.inf
+    if not count < 2**31:
+        raise c.fail(f"there are no numbers from {start} to {limit} that are {step} apart")
+    return c.builder.constant((start + np.arange(max(0, int(count))) * step).astype(dtype), "range")
+
+
+@conversion("Tile")
+def _tile(c: Converter) -> Value:
+    return c.op("tile", c.value(0), repeats=tuple(c.numbers(1, "repeats") or ()))
+
+
+@conversion("Trilu")
+def _trilu(c: Converter) -> Value:
+    k = c.number(1, "diagonal")
+    return c.op("trilu", c.value(0), k=0 if k is None else int(k), upper=c.attributes.get("upper", True))

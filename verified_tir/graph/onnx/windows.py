@@ -143,10 +143,10 @@ def _pool(c: Converter) -> Value | list[Value]:
     rank = _rank(c, x)
     kernel = _numbers(c, "kernel_shape", 1, rank)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
-    pads, ceil = _padding(c, x, kernel), bool(c.attributes.get("ceil_mode", 0))
+    pads, ceil = _padding(c, x, kernel), c.attributes.get("ceil_mode", False)
     each = {"pool_size": kernel, "strides": strides, "dilation": dilation}
     if c.node.op_type == "MaxPool":
-        by_columns = bool(c.attributes.get("storage_order", 0))
+        by_columns = c.attributes.get("storage_order", False)
         best = _windows(c, "nn.max_pool", (x,), each, pads, ceil_mode=ceil)
         if not c.several:
             return best

@@ -157,7 +157,10 @@ _BINARY: dict[str, tuple[str, Callable[[Expr, Expr], Any]]] = {
 
 
 def _define_binary(name: str, text: str, function: Callable[[Expr, Expr], Expr]) -> None:
-    elementwise(name, f"{text}, with numpy's broadcasting.")(lambda a, b: function(a, b))
+    def of(a: Expr, b: Expr) -> Expr:
+        return function(a, b)
+
+    elementwise(name, f"{text}, with numpy's broadcasting.")(of)
 
 
 for _name, (_text, _function) in _BINARY.items():
@@ -227,7 +230,10 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
 
 
 def _define_unary(name: str, text: str, function: Callable[[Expr], Expr]) -> None:
-    elementwise(name, f"{text}, element by element.")(lambda x: function(x))
+    def of(x: Expr) -> Expr:
+        return function(x)
+
+    elementwise(name, f"{text}, element by element.")(of)
 
 
 for _name, (_text, _map) in _UNARY.items():
