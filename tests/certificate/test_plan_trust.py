@@ -25,8 +25,8 @@ from verified_tir.graph.annotate import Annotations, layout_named
 from verified_tir.graph.external import External
 from verified_tir.graph.ir import Node
 from verified_tir.graph.layouts import Padded
-from verified_tir.graph.node_program import program_of
 from verified_tir.graph.plan import plan
+from verified_tir.graph.program import program_of
 from verified_tir.graph.relayout import Relaid
 from verified_tir.ir.dtype import FLOAT32
 from verified_tir.ir.expr import FloatImm

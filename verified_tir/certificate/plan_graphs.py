@@ -14,7 +14,7 @@ from verified_tir.certificate.store import constant_bytes, constant_path
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, TensorType, Value
-from verified_tir.graph.node_program import program_key, program_of
+from verified_tir.graph.program import program_key, program_of
 from verified_tir.graph.text import graph_text, is_written, parse_graph
 from verified_tir.ir.equal import structural_equal
 

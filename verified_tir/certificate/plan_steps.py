@@ -34,7 +34,7 @@ from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import normal, pack, shape_in, value_of
-from verified_tir.graph.node_program import program_of
+from verified_tir.graph.program import program_of
 from verified_tir.graph.text import is_written
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc

@@ -22,10 +22,8 @@ from verified_tir.certificate.plan_certificates import Said, read_certificate
 from verified_tir.certificate.plan_graphs import another_model, read_graph, written_otherwise
 from verified_tir.certificate.plan_steps import follow, followed
 from verified_tir.certificate.plans import REPLACEMENTS, CheckedPlan
-from verified_tir.graph.compose import composed
 from verified_tir.graph.ir import Graph, Node, Value
-from verified_tir.graph.node_program import program_of
-from verified_tir.graph.program import program_of_graph, same_program
+from verified_tir.graph.program import composed, program_of, program_of_graph, same_program
 from verified_tir.ir.equal import structural_equal
 
 CHAIN: Final = ("hoisted", "plan", "fused")

@@ -19,8 +19,8 @@ from verified_tir.certificate.plans import SCHEMA, sealed_plan
 from verified_tir.certificate.write import Origin, Written
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import PLAIN
-from verified_tir.graph.node_program import program_of
 from verified_tir.graph.plan import Plan
+from verified_tir.graph.program import program_of
 from verified_tir.graph.relayout import Relaid
 from verified_tir.graph.text import is_written
 from verified_tir.schedule.schedule import Schedule

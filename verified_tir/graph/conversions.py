@@ -18,8 +18,7 @@ from itertools import dropwhile
 from math import prod
 from typing import Any, final
 
-from verified_tir.graph.compose import composed
-from verified_tir.graph.errors import GraphError
+from verified_tir.graph.errors import GraphError, why_not
 from verified_tir.graph.ir import Node, TensorType, Value
 from verified_tir.graph.layouts import (
     Layout,
@@ -36,7 +35,7 @@ from verified_tir.graph.layouts import (
     value_of,
 )
 from verified_tir.graph.operators import legalize, result_types
-from verified_tir.graph.refusals import why_not
+from verified_tir.graph.program import composed
 from verified_tir.graph.relayout import Relaid
 from verified_tir.graph.sizes import numbers
 from verified_tir.index.map import IndexMap, IndexMapError

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verified_tir.graph.compose import composed
 from verified_tir.graph.conversions import arrive, definition_nodes, put_operand
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Node, TensorType, Value
 from verified_tir.graph.layouts import Layout, Padded, normal, pads, shape_in
-from verified_tir.graph.node_program import program_of
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.operators.layout import COMPACT
+from verified_tir.graph.program import composed, program_of
 from verified_tir.graph.relayout import Relaid
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.expr import Expr, Var

@@ -19,7 +19,7 @@ from verified_tir.graph.element_types import array_dtype, held, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.memory import Placement, Workspaces, aligned, empty, enough, place
-from verified_tir.graph.node_program import program_key, program_of
+from verified_tir.graph.program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
 from verified_tir.graph.sizes import symbols_of
 from verified_tir.ir.expr import Var

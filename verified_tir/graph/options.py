@@ -34,7 +34,7 @@ from verified_tir.graph.layouts import (
     whole_tiles,
     with_value,
 )
-from verified_tir.graph.node_program import program_key, program_of
+from verified_tir.graph.program import program_key, program_of
 from verified_tir.graph.relayout import extents
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer

@@ -24,8 +24,8 @@ from verified_tir.graph.layouts import (
     value_of,
 )
 from verified_tir.graph.names import Names
-from verified_tir.graph.node_program import program_key
 from verified_tir.graph.options import Option, Options
+from verified_tir.graph.program import program_key
 from verified_tir.graph.relayout import Relaid
 
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
-"""What a graph means, as one program: the programs of its nodes one after the other, on buffers that are allocated for
-what flows between them.
+"""What nodes and graphs mean, as programs.
+
+A graph is one program: the programs of its nodes one after the other, on buffers that are allocated for what flows
+between them.
 
     def main(x, y):                            def main(x, y, …constants, r):
         t = R.add(x, y)              means         t = T.alloc_buffer(…)
@@ -19,7 +21,9 @@ from verified_tir.elaborate.labels import without_labels
 from verified_tir.graph.element_types import held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, TensorType, Value, symbol_values
-from verified_tir.graph.node_program import program_of
+from verified_tir.graph.names import Names
+from verified_tir.graph.operators import legalize
+from verified_tir.graph.sizes import hidden
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, DType
 from verified_tir.ir.equal import structural_equal
@@ -29,6 +33,23 @@ from verified_tir.ir.stmt import Allocate, Block, For, Seq, Stmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.calls import Arguments, instantiate
+
+
+def program_of(node: Node) -> PrimFunc:
+    """What a node computes, results last among its parameters.
+
+    :raises GraphError: if its operator is not known or does not take its operands.
+    """
+    if node.func is not None:
+        return node.func
+    return legalize(node.op, [v.type for v in node.inputs], node.attrs, str(node))
+
+
+def program_key(node: Node) -> object:
+    """The same for nodes with one program."""
+    if node.func is not None:
+        return node.func
+    return node.op, repr(sorted(node.attrs.items())), tuple(v.type for v in node.inputs)
 
 
 def buffer_like(name: str, t: TensorType) -> Buffer:
@@ -104,6 +125,46 @@ def program_of_graph(graph: Graph) -> PrimFunc:
                 body = Allocate(buffers[v], body)
     parameters = [buffers[v] for v in (*graph.inputs, *graph.constants, *graph.outputs)]
     return function(graph.name, parameters, body)
+
+
+def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[Value], name: str = "") -> PrimFunc:
+    """The program that runs the nodes in this order, from ``inputs`` to ``outputs``.
+
+    Blocks and local buffers of different nodes are given different names.
+
+    :raises GraphError: if a node reads what is neither an input nor computed by an earlier one.
+    """
+    names, blocks = Names(), Names()
+    buffers = {v: buffer_like(names.fresh(v.name), v.type) for v in (*inputs, *outputs)}
+    local: list[Buffer] = []
+    parts: list[Stmt] = []
+    for n in nodes:
+        for v in n.outputs:
+            if v not in buffers:
+                buffers[v] = buffer_like(names.fresh(v.name), v.type)
+                local.append(buffers[v])
+        missing = [v.name for v in n.inputs if v not in buffers]
+        if missing:
+            raise GraphError(f"{n} reads {', '.join(missing)}, which is not among the operands of the program")
+        body = on_buffers(n, program_of(n), [buffers[v] for v in (*n.inputs, *n.outputs)])
+        parts.append(_named_apart(body, blocks))
+    whole = seq(*parts)
+    for b in reversed(local):
+        whole = Allocate(b, whole)
+    if unseen := hidden(e for v in (*inputs, *outputs) for e in v.dims):
+        raise GraphError(f"the size of no operand or result of the whole is {unseen[0].name}")
+    handles = [(Var.fresh(buffers[v].name, HANDLE), buffers[v]) for v in (*inputs, *outputs)]
+    return PrimFunc(name or "_".join(n.op.rpartition(".")[2] for n in nodes), tuple(h for h, _ in handles),
+                    tuple(handles), whole)  # fmt: skip
+
+
+def _named_apart(body: Stmt, names: Names) -> Stmt:
+    """The statement with its blocks under names that are not taken; they are taken then."""
+
+    def renamed(n: object) -> Stmt | None:
+        return replace(n, name=name) if isinstance(n, Block) and (name := names.fresh(n.name)) != n.name else None
+
+    return rewrite(body, renamed)
 
 
 def same_program(a: PrimFunc, b: PrimFunc) -> bool:

@@ -16,8 +16,8 @@ from verified_tir.graph.errors import GraphError, NoCopy
 from verified_tir.graph.hoist import FROZEN, hoist
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.names import Names
-from verified_tir.graph.node_program import program_key, program_of
 from verified_tir.graph.operators.layout import COMPACT
+from verified_tir.graph.program import program_key, program_of
 from verified_tir.graph.replace_statements import Proof
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.func import PrimFunc

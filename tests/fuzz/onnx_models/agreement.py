@@ -32,9 +32,9 @@ from verified_tir.graph.annotate import Annotations
 from verified_tir.graph.element_types import array_dtype, held, held_as
 from verified_tir.graph.execute import build
 from verified_tir.graph.ir import Array, Graph
-from verified_tir.graph.node_program import program_of
 from verified_tir.graph.onnx import from_onnx
 from verified_tir.graph.plan import plan
+from verified_tir.graph.program import program_of
 from verified_tir.semantics.interpreter import StepLimit, UndefinedBehaviour, run
 
 NOT_CHECKED: Final = frozenset({"MeanVarianceNormalization"})

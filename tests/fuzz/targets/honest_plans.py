@@ -21,8 +21,8 @@ from verified_tir.graph.annotate import Annotations, layout_named
 from verified_tir.graph.external import External
 from verified_tir.graph.ir import Array
 from verified_tir.graph.layouts import Padded
-from verified_tir.graph.node_program import program_of
 from verified_tir.graph.plan import Plan, plan
+from verified_tir.graph.program import program_of
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting, hoist_layout_rewrites
 from verified_tir.graph.sizes import symbol
 from verified_tir.ir.script import parse_func
