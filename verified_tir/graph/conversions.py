@@ -35,7 +35,7 @@ from verified_tir.graph.layouts import (
     value_of,
 )
 from verified_tir.graph.operators import legalize, result_types
-from verified_tir.graph.program import composed
+from verified_tir.graph.program import composed, one_store
 from verified_tir.graph.relayout import Relaid
 from verified_tir.graph.sizes import numbers
 from verified_tir.index.map import IndexMap, IndexMapError
@@ -231,9 +231,7 @@ def prove_conversion(t: TensorType, given: Layout, reached: Layout, target: Prim
     :raises GraphError: if not, with the counterexample of the kernel.
     """
     try:
-        s = Schedule(definition(t, reached))
-        for block in s.blocks[:-1]:
-            s.compute_inline(block)
+        s = one_store(definition_nodes(Value("x", t), reached))
         put_operand(s, t, given)
         return arrive(s, target)
     except ScheduleError as refused:

@@ -17,7 +17,7 @@ from verified_tir.graph.ir import Node, TensorType, Value
 from verified_tir.graph.layouts import Layout, Padded, normal, pads, shape_in
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.operators.layout import COMPACT
-from verified_tir.graph.program import composed, program_of
+from verified_tir.graph.program import one_store, program_of
 from verified_tir.graph.relayout import Relaid
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.expr import Expr, Var
@@ -86,8 +86,6 @@ def prove_needless(node: Node, given: Layout, made: Layout) -> Relaid:
         if given is not None:
             raise GraphError(f"{node}: operand and result would both have other layouts")
         nodes = [node, *definition_nodes(y, made)]
-        s = Schedule(composed(nodes, [x], [nodes[-1].output], node.op))
-        for block in s.blocks[:-1]:
-            s.compute_inline(block)
+        s = one_store(nodes, node.op)
     t = TensorType(shape_in(made, y.dims), y.dtype)
     return arrive(s, legalize("permute_dims", [t], {"axes": tuple(range(len(t.dims)))}))

@@ -15,9 +15,9 @@ import numpy as np
 from verified_tir.codegen.build import build as build_function
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.runtime import Function
-from verified_tir.graph.element_types import array_dtype, held, held_as
+from verified_tir.graph.element_types import array_dtype, held
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.memory import Placement, Workspaces, aligned, empty, enough, place
 from verified_tir.graph.program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
@@ -38,7 +38,7 @@ def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Ar
     values = {**{v: held(a) for v, a in graph.constants.items()}, **given}
     for node in graph.nodes:
         func = program_of(node)
-        arrays = [*(values[v] for v in node.inputs), *(_empty(v.type.at(sizes)) for v in node.outputs)]
+        arrays = [*(values[v] for v in node.inputs), *(empty(v.type.at(sizes)) for v in node.outputs)]
         names = [b.name for b in func.buffers]
         ended = run(func, dict(zip(names, arrays, strict=True)))
         values.update(zip(node.outputs, (ended.arrays[n] for n in names[len(node.inputs) :]), strict=True))
@@ -185,10 +185,6 @@ def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules:
         if len(b.shape) != len(a.shape) or any(m is not n for m, n in zip(b.shape, a.shape, strict=True))
     )  # fmt: skip
     return _Compiled(str(node), function, moved, made.refused)
-
-
-def _empty(t: TensorType) -> Array:
-    return np.empty(t.shape, array_dtype(held_as(t.dtype)))
 
 
 def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[dict[Value, Array], dict[Var, int]]:

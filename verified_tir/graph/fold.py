@@ -27,13 +27,12 @@ from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import Padded, constant, number, pack
 from verified_tir.graph.names import Names
 from verified_tir.graph.operators import legalize
-from verified_tir.graph.program import composed, program_of
+from verified_tir.graph.program import one_store, program_of
 from verified_tir.graph.relayout import Relaid, same_bits
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T  # noqa: N812
 
 DEPTH = 6
@@ -243,14 +242,14 @@ def _prove(chain: Sequence[Node], target: PrimFunc, believe: bool) -> tuple[Rela
     :raises GraphError: if the programs cannot be compared.
     """
     x, first = chain[0].inputs[0], chain[0]
-    s = _inlined(chain)
+    s = one_store(chain)
     hint = first.attrs.get("cropped_value")
     if first.op != "crop" or hint is None or not believe:
         return arrive(s, target), []
     try:
         return arrive(s, target), []
     except ScheduleError:
-        s = _inlined(chain)
+        s = one_store(chain)
     value = plain_value(hint, x.dtype)
     name = s.func.buffers[0].name
     box = list(zip(first.attrs["start_indices"], first.attrs["slice_sizes"], x.shape, strict=True))
@@ -265,15 +264,6 @@ def _prove(chain: Sequence[Node], target: PrimFunc, believe: bool) -> tuple[Rela
     s.assume(outside, name, axiom=True)
     text = f"{x.name} holds {value} where {first.source or first.output.name} crops it (cropped_value)"
     return arrive(s, target, assumed=True), [text]
-
-
-def _inlined(chain: Sequence[Node]) -> Schedule:
-    """A chain of rewrites as one program of one store."""
-    x, y = chain[0].inputs[0], chain[-1].output
-    s = Schedule(composed(chain, [x], [y]))
-    for block in s.blocks[:-1]:
-        s.compute_inline(block)
-    return s
 
 
 # -- constants ---------------------------------------------------------------------------------------------------------

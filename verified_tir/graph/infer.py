@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
+from verified_tir.graph.layouts import tile_of
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.index.simplify import simplify
 from verified_tir.index.text import index_text
@@ -193,14 +194,7 @@ def _shifted(e: Expr) -> tuple[Var | None, int]:
 
 def _tiles(known: IndexMap, v: Var) -> list[int]:
     """By what a map divides an index; more than any shift if it does something else with it."""
-    found: list[int] = []
-    for o in known.outputs:
-        match o:
-            case Binary(op="floordiv" | "floormod", a=a, b=IntImm(value=t)) if a is v and t > 0:
-                found.append(t)
-            case _ if o is not v and v in free_vars(o):
-                found.append(2**31)
-    return found
+    return [tile_of(o, v) or 2**31 for o in known.outputs if o is not v and v in free_vars(o)]
 
 
 def _leftover(inputs: tuple[Var, ...], outputs: list[Expr], used: list[set[int]]) -> None:

@@ -13,7 +13,7 @@ input.  Values are compared by identity; their names are for readers.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, final
 
@@ -245,6 +245,15 @@ def sizes_in(attribute: Any) -> Iterator[Expr]:
         yield attribute
 
 
+def with_other_sizes(attribute: Any, of: Callable[[Expr], Any]) -> Any:
+    """An attribute, or all of them, with others in place of the sizes that are open."""
+    if isinstance(attribute, Mapping):
+        return {k: with_other_sizes(a, of) for k, a in attribute.items()}
+    if isinstance(attribute, (list, tuple)):
+        return type(attribute)(with_other_sizes(a, of) for a in attribute)
+    return of(attribute) if isinstance(attribute, Expr) else attribute
+
+
 def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     """The graph with positive numbers for some of its symbols (an attribute 0 may mean something else).
 
@@ -262,13 +271,8 @@ def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
     def of(some: Sequence[Value]) -> tuple[Value, ...]:
         return tuple(values[v] for v in some)
 
-    def attribute(a: Any) -> Any:
-        if isinstance(a, (list, tuple)):
-            return type(a)(map(attribute, a))
-        return replaced(a, by) if isinstance(a, Expr) else a
-
     nodes = [
-        Node(n.op, of(n.inputs), of(n.outputs), {k: attribute(a) for k, a in n.attrs.items()}, n.func, n.source)
+        Node(n.op, of(n.inputs), of(n.outputs), with_other_sizes(n.attrs, lambda e: replaced(e, by)), n.func, n.source)
         for n in graph.nodes
     ]
     constants = {values[v]: a for v, a in graph.constants.items()}

@@ -127,14 +127,14 @@ def whole_tiles(index_map: IndexMap, shape: Sequence[Dim]) -> Layout:
         return index_map
     rounded = list(numbers(shape, "a tensor"))
     for k, v in enumerate(index_map.inputs):
-        tiles = {t for o in index_map.outputs if (t := _tile(o, v)) is not None}
+        tiles = {t for o in index_map.outputs if (t := tile_of(o, v)) is not None}
         whole = lcm(*tiles)
         rounded[k] = -(-rounded[k] // whole) * whole
     room = numbers(shape_in(index_map, rounded), "a tensor")
     return index_map if room == shape_in(index_map, shape) else Padded(index_map, None, room)
 
 
-def _tile(e: Expr, v: Var) -> int | None:
+def tile_of(e: Expr, v: Var) -> int | None:
     """By what an output divides an index."""
     match e:
         case Binary(op="floordiv" | "floormod", a=a, b=IntImm(value=t)) if a is v and t > 0:
@@ -170,7 +170,7 @@ def _plainly(index_map: IndexMap, shape: tuple[Dim, ...]) -> IndexMap:
     index that is always 0 under its own name.  Tiles stay, though there be one only."""
     ranges: dict[Var, tuple[Expr, Expr]] = {}
     for v, n in zip(index_map.inputs, shape, strict=True):
-        tiles = [t for o in index_map.outputs if (t := _tile(o, v)) is not None]
+        tiles = [t for o in index_map.outputs if (t := tile_of(o, v)) is not None]
         if isinstance(n, int):
             ranges[v] = const(0, v.dtype), const(max([n, 2, *(t + 1 for t in tiles)]), v.dtype)
     outputs = [simplify(o, ranges) for o in index_map.outputs]

@@ -33,6 +33,7 @@ from verified_tir.ir.stmt import Allocate, Block, For, Seq, Stmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import refresh_binders, rewrite, walk
 from verified_tir.kernel.calls import Arguments, instantiate
+from verified_tir.schedule.schedule import Schedule
 
 
 def program_of(node: Node) -> PrimFunc:
@@ -156,6 +157,14 @@ def composed(nodes: Sequence[Node], inputs: Sequence[Value], outputs: Sequence[V
     handles = [(Var.fresh(buffers[v].name, HANDLE), buffers[v]) for v in (*inputs, *outputs)]
     return PrimFunc(name or "_".join(n.op.rpartition(".")[2] for n in nodes), tuple(h for h, _ in handles),
                     tuple(handles), whole)  # fmt: skip
+
+
+def one_store(nodes: Sequence[Node], name: str = "") -> Schedule:
+    """A chain of nodes as one program, from the operand of the first to the result of the last, of a single store."""
+    s = Schedule(composed(nodes, [nodes[0].inputs[0]], [nodes[-1].output], name))
+    for block in s.blocks[:-1]:
+        s.compute_inline(block)
+    return s
 
 
 def _named_apart(body: Stmt, names: Names) -> Stmt:

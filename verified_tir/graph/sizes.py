@@ -23,7 +23,7 @@ from verified_tir.ir.expr import Binary, BinaryOp, Cast, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.poly import Monomial, Poly, as_poly
 from verified_tir.ir.sugar import binary
-from verified_tir.ir.visit import free_vars
+from verified_tir.ir.visit import free_vars, substitute
 
 Dim: TypeAlias = "int | Expr"
 """An extent: a number, or an expression in normal form that is none."""
@@ -262,16 +262,7 @@ _VALUES: dict[str, Callable[[int, int], int]] = {
 
 def replaced(size: Dim, by: Mapping[Var, Dim]) -> Dim:
     """The size with others in place of symbols."""
-
-    def go(e: Expr) -> Expr:
-        match e:
-            case Var():
-                return _expr(by.get(e, e))
-            case Binary(op=op, a=a, b=b):
-                return binary(op, go(a), go(b))
-        return e
-
-    return normal(go(size)) if isinstance(size, Expr) else size
+    return normal(substitute(size, {v: _expr(d) for v, d in by.items()})) if isinstance(size, Expr) else size
 
 
 def solved(pairs: Sequence[tuple[Dim, Dim]]) -> dict[Var, Dim] | tuple[Dim, Dim]:

@@ -8,7 +8,7 @@ from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import at, dims, greatest, least
 from verified_tir.graph.operators.registry import operator
-from verified_tir.graph.operators.shape import axis_of
+from verified_tir.graph.operators.shape import axis_of, surrounded
 from verified_tir.graph.sizes import dim_text, product, shape_text, widened
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
@@ -86,25 +86,23 @@ def mean(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False
 @operator("nn.softmax")
 def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """exp(x - max) / sum of these, along an axis."""
-    a = axis_of(axis, x.ndim)
-    greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
-    e = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
-    total = reduced(e, te.sum, [a], True, name="total")
+    _, e, total = _exponentials(x, axis)
     return te.compute(x.shape, lambda *i: e(*i) / at(total, i), name="softmax")
 
 
 @operator("nn.log_softmax")
 def log_softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """The logarithm of softmax."""
+    most, _, total = _exponentials(x, axis)
+    return te.compute(x.shape, lambda *i: x(*i) - at(most, i) - te.log(at(total, i)), name="log_softmax")
+
+
+def _exponentials(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The greatest element along an axis, the exponentials of what is less than it by so much, and their sum."""
     a = axis_of(axis, x.ndim)
-    greatest = reduced(x, REDUCERS["max"], [a], True, name="greatest")
-    total: Tensor = _sum_of_exponentials(x, greatest, a)
-    return te.compute(x.shape, lambda *i: x(*i) - at(greatest, i) - te.log(at(total, i)), name="log_softmax")
-
-
-def _sum_of_exponentials(x: Tensor, greatest: Tensor, axis: int) -> Tensor:
-    e = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(greatest, i)), name="exponential")
-    return reduced(e, te.sum, [axis], True, name="total")
+    most = reduced(x, REDUCERS["max"], [a], True, name="greatest")
+    e = te.compute(x.shape, lambda *i: te.exp(x(*i) - at(most, i)), name="exponential")
+    return most, e, reduced(e, te.sum, [a], True, name="total")
 
 
 @operator("nn.batch_norm")
@@ -157,13 +155,7 @@ def lrn(
         raise GraphError(f"lrn goes over axis 1 and a positive number of channels, not axis {axis} and {size}")
     before = (size - 1) // 2
     r = te.reduce_axis((0, size), "r")
-    around = te.compute(
-        (n, c + size - 1, h, w),
-        lambda b, k, i, j: T.if_then_else(
-            T.And(k >= before, k < before + c), x[b, k - before, i, j], const(0, x.dtype)
-        ),
-        name="channels",
-    )
+    around = surrounded(x, (before, 0, 0), (size - 1 - before, 0, 0), const(0, x.dtype), name="channels")
     squares = te.compute(
         (n, c, h, w), lambda b, k, i, j: te.sum(around[b, k + r, i, j] * around[b, k + r, i, j], axis=r), name="squares"
     )

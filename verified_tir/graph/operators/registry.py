@@ -14,10 +14,10 @@ from typing import Any, TypeVar, final
 from verified_tir import te
 from verified_tir.graph.element_types import SMALL, held_as
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.ir import TensorType, sizes_in
+from verified_tir.graph.ir import TensorType, sizes_in, with_other_sizes
 from verified_tir.graph.sizes import Dim, hidden, remedy, replaced, same, symbols_of
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.te.tensor import Tensor
@@ -183,19 +183,10 @@ def _with_more_symbols(
     back = {m: d for d, m in by.items() if isinstance(m, Var)}
     others = [TensorType(tuple(by.get(d, d) for d in t.dims), t.dtype) for t in types]
     try:
-        inputs, results = define(name, others, _in_attributes(attrs, by), where)
+        inputs, results = define(name, others, with_other_sizes(attrs, lambda e: by.get(e, e)), where)
     except GraphError:  # it needs to know of what they are made
         return None
     if hidden(e for t in (*inputs, *results) for e in t.shape):
         return None
     pairs = [(e, d) for t, w in zip(results, wanted, strict=True) for e, d in zip(t.shape, w.shape, strict=True)]
     return (inputs, results) if all(same(replaced(e, back), d) for e, d in pairs) else None
-
-
-def _in_attributes(given: Any, by: Mapping[Dim, Dim]) -> Any:
-    """Attributes with others in place of some sizes."""
-    if isinstance(given, Mapping):
-        return {k: _in_attributes(v, by) for k, v in given.items()}
-    if isinstance(given, (list, tuple)):
-        return type(given)(_in_attributes(v, by) for v in given)
-    return by.get(given, given) if isinstance(given, Expr) else given
