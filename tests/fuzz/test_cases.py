@@ -10,7 +10,7 @@ import pytest
 from hypothesis import reject
 
 from tests.fuzz.toys import BROKEN, EMPTY, FAILS, FINE, Toy
-from verified_tir.fuzz.cases import ROUND, Listeners, Round, redraw, run_round, shrink
+from verified_tir.fuzz.cases import ROUND, Listeners, Round, recheck, redraw, run_round, shrink
 from verified_tir.fuzz.failure import Failure, Key
 from verified_tir.fuzz.running import Journal, read
 from verified_tir.fuzz.target import Observed
@@ -69,8 +69,7 @@ def test_the_case_is_written_down_before_it_is_checked(tmp_path: Path) -> None:
         assert running is not None and (running.phase, running.target, running.turn) == ("checking", "toy", 3)
         assert running.index == len(seen)
         seen.append(case)
-        again: list[Any] = []
-        assert redraw(FINE, running.choices, again.append) and again == [case]
+        assert redraw(FINE, running.choices) == [case]
 
     toy = Toy("toy", look)
     failures: list[Failure] = []
@@ -99,9 +98,7 @@ def test_shrinking_leads_to_a_small_case(tmp_path: Path) -> None:
     failure, choices, _ = failures[0]
     assert failure.key == Key("toy", "too-large", "sum")
     small = shrink(FAILS, choices, lambda case, _: sum(case) > 1500, time.monotonic() + 60)
-    again: list[Any] = []
-    assert small is not None and redraw(FAILS, small, again.append)
-    assert again == [[501, 1000]]
+    assert small is not None and redraw(FAILS, small) == [[501, 1000]]
 
 
 def test_shrinking_stops_when_its_time_is_over_with_what_it_has(tmp_path: Path) -> None:
@@ -119,10 +116,7 @@ def test_shrinking_stops_when_its_time_is_over_with_what_it_has(tmp_path: Path) 
 
 
 def test_choices_of_another_case_are_no_case() -> None:
-    seen: list[Any] = []
-    assert not redraw(FAILS, b"", seen.append)
-    assert not redraw(FAILS, b"\xff\xff\xff", seen.append)
-    assert seen == []
+    assert redraw(FAILS, b"") == redraw(FAILS, b"\xff\xff\xff") == []
 
 
 def test_what_cannot_be_drawn_fails_and_the_round_goes_on(tmp_path: Path) -> None:
@@ -144,3 +138,13 @@ def test_an_assumption_of_a_check_is_no_failure(tmp_path: Path) -> None:
 
     _, failures, _ = drawn(Toy("toy", choosy), Round("toy", 1, 0, 10), tmp_path)
     assert failures == []
+
+
+def test_a_case_is_checked_again_from_its_choices(tmp_path: Path) -> None:
+    _, failures, _ = drawn(FAILS, Round("toy", 1, 0, ROUND), tmp_path)
+    failure, choices, _ = failures[0]
+    (case,) = redraw(FAILS, choices)
+    assert recheck(FAILS, choices, lambda *given: failure if given == (case, choices) else None) == ([case], failure)
+    assert recheck(FAILS, choices, lambda *given: None) == ([case], None)
+    assert recheck(FAILS, choices, lambda *given: reject()) == ([], None)
+    assert recheck(FAILS, b"", lambda *given: failure) == ([], None)

@@ -44,6 +44,4 @@ def test_the_same_choices_make_the_same_case(name: str, tmp_path: Path) -> None:
     assert run_round(spy, Round(name, 0, 0, CASES), Observed(), listeners)
     assert len(seen) == CASES
     for choices, text in seen:
-        again: list[str] = []
-        assert redraw(target, choices, lambda case, again=again: again.append(written(target, case)))
-        assert again == [text]
+        assert [written(target, case) for case in redraw(target, choices)] == [text]

@@ -1,6 +1,6 @@
 """Found by a campaign: changes for the validator to judge took the first statement of a loop that has none.
 
-Finding: validator | crash | IndexError in testing/statement_changes.py:<lambda>
+Finding: validator | crash | IndexError in parts/statement_changes.py:<lambda>
 """
 
 from __future__ import annotations

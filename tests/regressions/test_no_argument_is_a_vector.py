@@ -4,7 +4,7 @@ Machine code read the other lanes from somewhere.  The interpreter takes no such
 programs, so that nothing is compiled from them.
 
 Finding: codegen | jit-differs | codegen
-Finding: codegen | died | SIGSEGV in testing/compiled.py:problem
+Finding: codegen | died | SIGSEGV in parts/compiled.py:problem
 """
 
 from __future__ import annotations

@@ -148,32 +148,31 @@ def check(target: Target[Any], name: str, case: Any, observed: Observed) -> Fail
     return None
 
 
-def redraw(target: Target[Any], choices: bytes, then: Callable[[Any], None]) -> bool:
-    """Make the case of some choices again, and do something with it; whether they lead to a case.
-
-    What the strategy, or ``then``, raises is handed on.
-    """
+def redraw(target: Target[Any], choices: bytes) -> list[Any]:
+    """The case of some choices, made again; nothing if they lead to none.  What the strategy raises is handed on."""
     cases = target.cases()
-    seen: list[BaseException | None] = []
+    found: list[Any] = []
 
     def one(data: st.DataObject) -> None:
         case = data.draw(cases)
-        if choices_now() != choices:  # Hypothesis made up what was missing
-            return
-        try:
-            then(case)
-        except Exception as error:
-            if isinstance(error, HypothesisException):  # an assumption that does not hold
-                raise
-            seen.append(error)
-        else:
-            seen.append(None)
+        if choices_now() == choices:  # otherwise Hypothesis made up what was missing
+            found.append(case)
 
     with contextlib.suppress(SkipTest):  # these bytes are no choices at all
         _configured(one, (Phase.reuse,), 1, _Single(choices))()
-    if seen and seen[0] is not None:
-        raise seen[0]
-    return bool(seen)
+    return found
+
+
+def recheck(
+    target: Target[Any], choices: bytes, checker: Callable[[Any, bytes], Failure | None]
+) -> tuple[list[Any], Failure | None]:
+    """The case of some choices, and what is wrong with it; an assumption that does not hold makes it no case."""
+    cases = redraw(target, choices)
+    try:
+        failures = [checker(case, choices) for case in cases]
+    except HypothesisException:
+        return [], None
+    return cases, next(filter(None, failures), None)
 
 
 def shrink(

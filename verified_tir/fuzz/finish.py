@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir.fuzz import findings
-from verified_tir.fuzz.cases import check, redraw, shrink
+from verified_tir.fuzz.cases import check, recheck, redraw, shrink
 from verified_tir.fuzz.failure import DIED, HANG, Failure, Key
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.running import Journal
@@ -67,11 +67,11 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
     if known := next((p for p in task.known if findings.fails(p, task.limit + _STARTING)), None):
         return replace(finding, known=str(known))
     if not finding.choices:  # it could not be drawn
-        return _with_source(target, task, finding, None)
+        return _with_source(target, task, finding, [])
     checker = _checker(target, task, journal)
     failure = _confirmed(target, task, checker, other)
     if failure is None:
-        return _with_source(target, task, replace(finding, flaky=True), None)
+        return _with_source(target, task, replace(finding, flaky=True), redraw(target, finding.choices))
     seen: set[Key] = {task.key}
 
     def fails(case: Any, choices: bytes) -> bool:
@@ -84,17 +84,10 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
     hang = task.key.kind == HANG
     until = time.monotonic() + min(max(task.seconds, _SLOW * task.limit) if hang else task.seconds, task.left)
     smaller = None if hang and task.hurry else shrink(target, finding.choices, fails, until)
-    # The smallest case speaks for itself: its message, not that of the one it came from.
-    last: list[Failure | None] = []
-    case: list[Any] = []
     choices = finding.choices if smaller is None else smaller
-
-    def again(drawn: Any) -> None:
-        case.append(drawn)
-        last.append(None if hang else checker(drawn, choices))
-
-    redraw(target, choices, again)
-    failure = next((f for f in last if f is not None), failure)
+    # The smallest case speaks for itself: its message, not that of the one it came from.
+    case, last = (redraw(target, choices), None) if hang else recheck(target, choices, checker)
+    failure = last or failure
     found = replace(
         finding, message=failure.message, traceback=failure.traceback, choices=choices, shrunk=smaller is not None
     )
@@ -122,30 +115,22 @@ def _confirmed(
 ) -> Failure | None:
     """The failure once more, if the case still fails so."""
     for _ in range(1 if task.key.kind == HANG else _ATTEMPTS):
-        found: list[Failure | None] = []
-
-        def once(case: Any, found: list[Failure | None] = found) -> None:
-            found.append(checker(case, task.finding.choices))
-
-        redraw(target, task.finding.choices, once)
-        match found:
-            case [Failure(key=key) as failure]:
-                if key == task.key or (key.kind == task.key.kind and key.kind in (DIED, HANG)):
-                    return failure
-                other(failure, task.finding.choices)
-            case _:
-                pass
+        _, failure = recheck(target, task.finding.choices, checker)
+        if failure is not None:
+            key = failure.key
+            if key == task.key or (key.kind == task.key.kind and key.kind in (DIED, HANG)):
+                return failure
+            other(failure, task.finding.choices)
     return None
 
 
-def _with_source(target: Target[Any], task: Finish, finding: Finding, case: list[Any] | None) -> Finding:
-    """Write the test of a case, and see whether it fails; if it does not, by its choices."""
+def _with_source(target: Target[Any], task: Finish, finding: Finding, case: list[Any]) -> Finding:
+    """Write the test of a case, and see whether it fails; if it does not, by its choices.
+
+    :param case: nothing, if there is none.
+    """
     name, choices = task.key.name, finding.choices
-    if case is None:
-        case = []
-        if choices:
-            redraw(target, choices, case.append)
-    sources = [s for s in (_as_test(target, drawn, name) for drawn in case[:1]) if s]
+    sources = [s for s in (_as_test(target, drawn, name) for drawn in case) if s]
     if choices:
         sources.append(findings.replaying_source(task.key, choices, name, instead=bool(sources)))
     elif finding.turn >= 0:

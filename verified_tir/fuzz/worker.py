@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, assert_never, final
 
-from verified_tir.fuzz.cases import Enough, Listeners, Round, check, redraw, run_round
+from verified_tir.fuzz.cases import Enough, Listeners, Round, check, recheck, run_round
 from verified_tir.fuzz.failure import Failure, Key, failure_of
 from verified_tir.fuzz.finish import Finish, finish
 from verified_tir.fuzz.registry import load
@@ -159,23 +159,19 @@ class Worker:
     def replay(self, task: Replay) -> None:
         """Check old cases; those that pass now are of no use any more."""
         target = self.target(task.target)
-        observed = Observed()
+
+        def checked(case: Any, choices: bytes) -> Failure | None:
+            self.journal.checking(task.target, choices)
+            return check(target, task.target, case, Observed())
+
         for choices in task.choices:
-            failures: list[Failure] = []
-
-            def checked(case: Any, choices: bytes = choices, failures: list[Failure] = failures) -> None:
-                self.journal.checking(task.target, choices)
-                failure = check(target, task.target, case, observed)
-                self.journal.idle()
-                failures += [] if failure is None else [failure]
-
             try:
                 self.journal.drawing(task.target)
-                redraw(target, choices, checked)
+                _, failure = recheck(target, choices, checked)
             except Exception as error:
-                failures.append(failure_of(task.target, error))
+                failure = failure_of(task.target, error)
             self.journal.idle()
-            self.send(Replayed(task.target, choices, failures[0] if failures else None))
+            self.send(Replayed(task.target, choices, failure))
         self.send(Replayed(task.target, None, None))
 
     def finish(self, task: Finish) -> None:
