@@ -47,10 +47,20 @@ for i in range(8):
 if A[3] == A[3] and X[3] < {}:
     B[0] = 1
 """
+STORED_AS = """
+V = T.decl_buffer({}, data=A.data)
+A[2] = 5
+for i in range(4):
+    {}
+    {}
+if A[2] == 5:
+    B[0] = 1
+"""
 LABEL = "for i in range(8):\n    with T.block('label'):\n        A[i] = 1\n        A[i] = 2\n"
 EARLIER = (
     "for i in range(4):\n    if n > 0:\n        A[i] = X[i]\n    X[i + n] = 0\nif {} or A[3] == X[3]:\n    B[0] = 1"
 )
+COUNT_DOWN = "while X[i] > 0:\n        X[i] = X[i] - 1\n        {} = 8\n"
 LOOKED_UP = """
 A[2] = 5
 X[3] = {}
@@ -76,6 +86,19 @@ CASES = [
     # iterations of a while loop have no number
     ("A[0] = 0\nwhile X[0] > A[0]:\n    A[1] = A[0]\n    A[0] = A[0] + 1\n" + LAST.format("A[1] == 0"), False),
     ("while X[0] > A[0]:\n    for i in range(4):\n        A[i] = 1\n    A[2] = 3\n" + LAST.format("A[2] == 3"), False),
+    # what is stored elsewhere in the statement is known, as far as such a loop stores nothing later
+    ("for i in range(4):\n    " + COUNT_DOWN.format("B[i]") + "    A[i] = 7\n" + LAST.format("A[2] == 7"), True),
+    ("for i in range(4):\n    A[i] = 7\n    " + COUNT_DOWN.format("A[i + 4]") + LAST.format("A[2] == 7"), True),
+    ("for i in range(4):\n    A[i] = 7\n    " + COUNT_DOWN.format("A[i]") + LAST.format("A[2] == 7"), False),
+    ("for i in range(4):\n    " + COUNT_DOWN.format("A[i]") + LAST.format("A[2] == 7"), False),
+    ("for i in range(4):\n    " + COUNT_DOWN.format("A[i]") + "    if X[5] > 2:\n        A[i] = 7\n"
+     + LAST.format("A[2] == 7"), False),
+    ("A[2] = 7\nwhile X[0] > 0:\n    X[0] = X[0] - 1\n    if X[1] > 0:\n        A[2] = 8\n"
+     + LAST.format("A[2] == 7"), False),
+    # the places of bytes are counted in another unit
+    (STORED_AS.format("(4, 2), 'int32'", "V[i, 1] = 1", "pass"), True),
+    (STORED_AS.format("(32,), 'int8'", "V[i + 8] = T.int8(1)", "pass"), False),
+    (STORED_AS.format("(32,), 'int8'", "V[i + 8] = T.int8(1)", "A[7] = i"), False),
     # what ran was safe: its indices were in bounds, its divisors not zero
     ("for i in range(8):\n    A[i] = B[X[i]]\n" + LAST.format("A[3] == A[3] and X[3] < 8"), True),
     ("for i in range(8):\n    A[i] = B[X[i]]\n" + LAST.format("A[3] == A[3] and X[3] < 7"), False),
@@ -166,18 +189,34 @@ def test_what_a_float_function_gave_is_no_load() -> None:
 
 def test_a_guess_that_says_nothing_of_the_iteration_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that is guessed is believed: a witness in terms of some iteration's variable is no witness."""
+
+    def guess(_: object, __: object, loops: list[Term], ___: object) -> tuple[dict[Term, Term], set[Term]]:
+        i, j = loops
+        return {i: j, j: integer(2)}, {i}
+
     f = program("for i, j in T.grid(2, 4):\n    A[j] = 5", PARAMS)
     where = begin(f, Entry())
     where.execute(f.body)
     element = where.load_from(where.memory, buffer(f, "A"), (integer(2),), None)
     for believed in (True, False):
+        if not believed:
+            monkeypatch.setattr(reaching_definitions, "solve_address", guess)
         here = Prover(Solver()).known(where, ())
         run = here.run(element)
         assert run is not None
-        i, j = run.aliasing[0].inner
-        if not believed:
-            guess: dict[Term, Term] = {i: j, j: integer(2)}
-            monkeypatch.setattr(reaching_definitions, "solve_address", lambda *_: (guess, {i}))
         assert (run.witnesses[0] is not None) is believed
         assert bool(here.reaching_definition(element, 0)) is believed
         assert bool(here.frame(element)) is believed
+
+
+@pytest.mark.parametrize("loop", ["for i in range(4)", "while n > 0"])
+def test_what_a_statement_has_stored_so_far_is_not_known(loop: str) -> None:
+    """At its end it is; but at an arbitrary moment no store of it may have run."""
+    f = program(f"{loop}:\n    A[1] = 7", PARAMS + ", n: T.int32")
+    for ended in (True, False):
+        where = begin(f, Entry())
+        where.ran(f.body, after={} if ended else None)
+        element = where.load_from(where.memory, buffer(f, "A"), (integer(1),), None)
+        here = Prover(Solver()).known(where, ())
+        assert bool(here.reaching_definition(element, 0)) is ended
+        assert bool(here.frame(element)) is ended

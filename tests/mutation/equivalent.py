@@ -33,6 +33,7 @@ EQUIVALENT: Final[dict[str, str]] = {
     "race_free:race_questions:always-branch:2": SAVES_TIME,
     "race_free:race_questions:shared-binder:1": "what is known of two more iterations does no harm inside of the loop",
     "region:_Walker.load:flip-constant:1": "nobody asks whether what an access loaded is data",
+    "reaching_definitions:_still_there:drop-operand:2": SAVES_TIME,
     "rules.common:evaluated_safely:always-branch:1": ASKS_MORE,
     "rules.erase:Erase._dead_stores:shared-binder:1": "what comes later does not see a dead store",
     "rules.erase:Erase._dead_stores:drop-statement:1": "what comes later does not see a dead store",

@@ -124,7 +124,8 @@ def kept(
         given = [*here.path, *a.given]
         if invariant.element is not None:
             given.append(equal(a.address, invariant.element.address))
-        if reached is not None and isinstance(stmt, ir.For):
+        if reached is not None:
+            assert isinstance(stmt, ir.For)
             given.append(f.lt(here.env[stmt.var].value, reached))
         claim = f"the store to {a.buffer.name} at {path} keeps the invariant: it {invariant.name}"
         if not known.inside(here, given, Supposed(invariant, *interval), invariant.said(a.value), claim):

@@ -89,8 +89,8 @@ class Ran:
     """A statement ran that may have written the block, or began to.
 
     ``memory`` is what it started from, ``after`` what it left of all the blocks that it may have written.  If that is
-    ``None`` it has not ended: it is a loop, and this the head of an arbitrary iteration; ``reached`` is the value of
-    the loop's variable there, if known: only iterations before it have run.
+    ``None`` it has not ended, and this is an arbitrary moment of it: the head of an iteration, for instance.
+    ``reached`` is the value of a ``for`` loop's variable there, if known: only iterations before it have run.
     """
 
     memory: Memory

@@ -15,14 +15,15 @@ an iteration, and nothing else that differs between instances.
 
 P may not rest on what the statement itself writes, as loads of that differ from moment to moment, unless no store of it
 writes what was loaded.  v may, if what it reads is not stored to again before the statement ends: then the load would
-give the same now.  Stores in a ``while`` loop, whose iterations are told apart by no variable, have no witness; nor do
-those of an iteration of which it is not said which ones came before.
+give the same now.  No store has a witness while it is not known which iterations have been, as in the middle of a
+``while`` loop.  Iterations of such a loop are told apart by no variable; but if P is the same in all of them, so is the
+loop's condition, which P contains: where P holds the loop never ends, and nothing comes after it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from verified_tir import ir
@@ -71,18 +72,12 @@ class Run:
     before: Context
     instance: Instance
     aliasing: tuple[Access, ...] = ()
-    _witnesses: list[Witness | None] = field(init=False, default_factory=list)
+    witnesses: tuple[Witness | None, ...] = ()
+    """Those of the stores that may write the element, as far as that is known outside of the statement."""
 
     def aliases(self, a: Access) -> Term:
         """That an instance of the access is one to the element."""
         return equal(a.address, self.element.address)
-
-    @property
-    def witnesses(self) -> tuple[Witness | None, ...]:
-        """The witnesses of the stores that may write the element, as far as that is known outside of the statement."""
-        if not self._witnesses:
-            self._witnesses.extend(_witness(self, a) for a in self.aliasing)
-        return tuple(self._witnesses)
 
 
 def ran(known: Known, e: Element, event: Ran, older: Element) -> Run | None:
@@ -98,8 +93,9 @@ def ran(known: Known, e: Element, event: Ran, older: Element) -> Run | None:
         stores = [replace(a, given=(*a.given, f.lt(a.inner[0], event.reached))) for a in stores]
     run = Run(known, e, event, older, before, found)
     claim = f"no instance of the store to {e.buffer.name} writes the element"
-    aliasing = [a for a in stores if not known.holds(a.given, f.not_(run.aliases(a)), claim)]
-    return replace(run, aliasing=tuple([_settled(run, a) for a in aliasing]))
+    touching = [a for a in stores if not known.holds(a.given, f.not_(run.aliases(a)), claim)]
+    aliasing = tuple([_settled(run, a) for a in touching])
+    return replace(run, aliasing=aliasing, witnesses=tuple([_witness(run, a) for a in aliasing]))
 
 
 def frame(run: Run) -> tuple[Term, ...]:
@@ -119,8 +115,10 @@ def frame(run: Run) -> tuple[Term, ...]:
 def reaching_definition(run: Run, k: int) -> tuple[Term, ...]:
     """What the ``k``-th store that may write the element left there, if no other one wrote it afterwards."""
     w, e = run.witnesses[k], run.element
-    value = w and _value(run, w)
-    if w is None or value is None or not all(_precedes(run, a, w) for a in run.aliasing):
+    if w is None:
+        return ()
+    value = _value(run, w)
+    if value is None or not all(_precedes(run, a, w) for a in run.aliasing):
         return ()
     wrote = f.and_(f.eq(e.defined, value[1]), f.implies(value[1], f.eq(e.value, value[0])))
     return (f.implies(f.and_(*w.runs), wrote),)
@@ -131,9 +129,8 @@ def reaching_definition(run: Run, k: int) -> tuple[Term, ...]:
 
 def _witness(run: Run, a: Access) -> Witness | None:
     """A guess which instance stores to the element."""
-    told_apart = run.event.after is not None or run.event.reached is not None
     solved = solve_address(a.address, run.element.address, list(a.inner), a.given)
-    if solved is None or not told_apart or any(isinstance(n, ir.While) for n in ir.walk(run.event.stmt)):
+    if solved is None or (run.event.after is None and run.event.reached is None):
         return None
     values, loose = solved
     there = a.at(values)
@@ -157,7 +154,6 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
     """Loads of what the statement writes that give what is in ``memory``: before it ran, as no store touches what is
     loaded; or after it, of the witness ``w``, as each store that touches it comes before."""
     havoc = set(run.instance.havoc).intersection(f.subterms(*terms))
-    others = instance(run.before, run.event.stmt) if havoc else run.instance
     found: dict[Term, Term] = {}
     for x in run.instance.accesses:
         b, loaded = x.buffer, x.value
@@ -166,6 +162,7 @@ def _still_there(run: Run, terms: Sequence[Term], memory: Memory, w: Witness | N
         if b.data not in memory or (w is not None and not w.loose.isdisjoint(f.subterms(*x.address))):
             continue
         address = x.address if w is None else tuple([f.replace(t, w.values) for t in x.address])
+        others = instance(run.before, run.event.stmt)
         if all(_apart(run, x, b, address, s, w) for s in others.stores_to(b.data)):
             now = run.before.element(memory[b.data], b, address)
             found |= {loaded.value: now.value, loaded.defined: now.defined}
@@ -195,7 +192,7 @@ def _value(run: Run, w: Witness) -> tuple[Term, Term] | None:
     # Of bits that a licence leaves open nothing is said; but they are defined, or not.
     value = run.element.value if stored.value in run.instance.held else there.value
     defined = there.defined
-    if run.event.after is not None and _varies(run, value, defined):
+    if run.event.after is not None:
         still = _still_there(run, (value, defined), run.event.after, w)
         value, defined = f.replace(value, still), f.replace(defined, still)
     return None if _varies(run, value, defined) else (value, defined)
