@@ -40,6 +40,17 @@ def test_nothing_is_proved_of_what_is_not_well_formed() -> None:
         assert isinstance(found, NoMatch) and wrong in found.reason
 
 
+def test_a_program_is_a_function_of_the_ir() -> None:
+    f = program("A[0] = 1")
+
+    class Alike:
+        name, params, buffer_map, buffers, body, attrs = f.name, f.params, f.buffer_map, f.buffers, f.body, f.attrs
+
+    for what in (Alike(), f.body):
+        with pytest.raises(TypeError, match="a program is a PrimFunc, not a "):
+            prove_program(what, PROVER, Entry())  # type: ignore[arg-type]
+
+
 def test_only_the_prover_of_the_kernel_proves_it() -> None:
     class Credulous(Prover):
         def prove(self, *_: object) -> tuple[Proved, tuple[()]]:  # type: ignore[override]

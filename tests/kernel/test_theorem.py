@@ -43,7 +43,7 @@ from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.step import Rewrite
-from verified_tir.kernel.theorem import Refines, Rule, _check, _same, licensed, reflexive
+from verified_tir.kernel.theorem import Refines, Rule, _check, _same, apply, licensed, reflexive
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.schedule import moves
@@ -80,6 +80,20 @@ def test_only_the_kernel_makes_one() -> None:
     f = program("B[0] = 1")
     with pytest.raises(TypeError, match="made by the kernel"):
         Refines(object(), f, f, (), (), frozenset(), (), False)
+    theorem, foreign = reflexive(f), program("B[0] = 2")
+
+    class Alike:
+        after = foreign
+
+        def __hash__(self) -> int:
+            return hash(theorem)
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    for what in (Alike(), object.__new__(Refines), foreign):
+        with pytest.raises(TypeError, match="this is not a theorem: the kernel has not made it"):
+            apply(Erase((0,)), what, PROVER)  # type: ignore[arg-type]
 
 
 def test_what_is_not_well_formed_begins_no_theorem() -> None:
@@ -132,6 +146,7 @@ def halves(f: PrimFunc, place: int, name: str, loop: str) -> Reassociate:
     [
         ('A: T.Buffer((4,), "int32")', "T.evaluate(A[0])", True),
         ('A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")', "B[0] = A[0]", False),
+        ('B: T.Buffer((4,), "int32"), A: T.Buffer((4,), "int32")', "B[0] = A[0]", False),
         ('A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")', "A[0] = B[0]", True),
         ('B: T.Buffer((4,), "int32"), A: T.Buffer((4,), "int32")', "A[0] = B[0]", True),
     ],
