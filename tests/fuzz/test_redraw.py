@@ -44,4 +44,4 @@ def test_the_same_choices_make_the_same_case(name: str, tmp_path: Path) -> None:
     assert run_round(spy, Round(name, 0, 0, CASES), Observed(), listeners)
     assert len(seen) == CASES
     for choices, text in seen:
-        assert [written(target, case) for case in redraw(target, choices)] == [text]
+        assert redraw(target, choices, lambda case: written(target, case)) == [text]

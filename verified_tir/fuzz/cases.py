@@ -12,18 +12,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, final
+from typing import Any, Final, TypeVar, final
 from unittest import SkipTest
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.control import current_build_context
 from hypothesis.database import ExampleDatabase, choices_to_bytes
-from hypothesis.errors import HypothesisException
+from hypothesis.errors import HypothesisException, Unsatisfiable
 
 from verified_tir.fuzz.failure import Failure, failure_of
 from verified_tir.fuzz.running import Journal
 from verified_tir.fuzz.target import Observed, Target
+
+T = TypeVar("T")
 
 ROUND: Final = 50
 """Cases of a round.  The first tenth of a run of Hypothesis are small ones; more rounds, more seeds."""
@@ -148,31 +150,27 @@ def check(target: Target[Any], name: str, case: Any, observed: Observed) -> Fail
     return None
 
 
-def redraw(target: Target[Any], choices: bytes) -> list[Any]:
-    """The case of some choices, made again; nothing if they lead to none.  What the strategy raises is handed on."""
+def redraw(target: Target[Any], choices: bytes, then: Callable[[Any], T]) -> list[T]:
+    """What is made of the case of some choices; nothing if they lead to none, or an assumption does not hold.
+
+    What the strategy raises is handed on; ``then`` raises nothing but assumptions.
+    """
     cases = target.cases()
-    found: list[Any] = []
+    found: list[T] = []
 
     def one(data: st.DataObject) -> None:
         case = data.draw(cases)
         if choices_now() == choices:  # otherwise Hypothesis made up what was missing
-            found.append(case)
+            found.append(then(case))
 
-    with contextlib.suppress(SkipTest):  # these bytes are no choices at all
+    with contextlib.suppress(SkipTest, Unsatisfiable):  # the former: these bytes are no choices at all
         _configured(one, (Phase.reuse,), 1, _Single(choices))()
     return found
 
 
-def recheck(
-    target: Target[Any], choices: bytes, checker: Callable[[Any, bytes], Failure | None]
-) -> tuple[list[Any], Failure | None]:
-    """The case of some choices, and what is wrong with it; an assumption that does not hold makes it no case."""
-    cases = redraw(target, choices)
-    try:
-        failures = [checker(case, choices) for case in cases]
-    except HypothesisException:
-        return [], None
-    return cases, next(filter(None, failures), None)
+def recheck(target: Target[Any], choices: bytes, checker: Callable[[Any, bytes], Failure | None]) -> Failure | None:
+    """What is wrong with the case of some choices, if anything."""
+    return next(filter(None, redraw(target, choices, lambda case: checker(case, choices))), None)
 
 
 def shrink(

@@ -71,7 +71,9 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
     checker = _checker(target, task, journal)
     failure = _confirmed(target, task, checker, other)
     if failure is None:
-        return _with_source(target, task, replace(finding, flaky=True), redraw(target, finding.choices))
+        return _with_source(
+            target, task, replace(finding, flaky=True), redraw(target, finding.choices, lambda drawn: drawn)
+        )
     seen: set[Key] = {task.key}
 
     def fails(case: Any, choices: bytes) -> bool:
@@ -86,8 +88,8 @@ def finish(target: Target[Any], task: Finish, journal: Journal, other: Callable[
     smaller = None if hang and task.hurry else shrink(target, finding.choices, fails, until)
     choices = finding.choices if smaller is None else smaller
     # The smallest case speaks for itself: its message, not that of the one it came from.
-    case, last = (redraw(target, choices), None) if hang else recheck(target, choices, checker)
-    failure = last or failure
+    case = redraw(target, choices, lambda drawn: drawn)
+    failure = (None if hang else recheck(target, choices, checker)) or failure
     found = replace(
         finding, message=failure.message, traceback=failure.traceback, choices=choices, shrunk=smaller is not None
     )
@@ -115,7 +117,7 @@ def _confirmed(
 ) -> Failure | None:
     """The failure once more, if the case still fails so."""
     for _ in range(1 if task.key.kind == HANG else _ATTEMPTS):
-        _, failure = recheck(target, task.finding.choices, checker)
+        failure = recheck(target, task.finding.choices, checker)
         if failure is not None:
             key = failure.key
             if key == task.key or (key.kind == task.key.kind and key.kind in (DIED, HANG)):

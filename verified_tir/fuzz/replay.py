@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 
 def replay(target: str, choices: str) -> None:
@@ -14,15 +15,28 @@ def replay(target: str, choices: str) -> None:
 
     What the check raises is handed on: ``Disagreement``, or a crash.
     """
+    from hypothesis.errors import HypothesisException
+
     from verified_tir.fuzz.cases import redraw
     from verified_tir.fuzz.registry import load
     from verified_tir.fuzz.target import Observed
 
     found = load(target)
-    cases = redraw(found, base64.b64decode(choices))
-    if not cases:
+
+    def outcome(case: Any) -> Exception | None:
+        try:
+            found.check(case, Observed())
+        except HypothesisException:  # an assumption that does not hold
+            raise
+        except Exception as error:
+            return error
+        return None
+
+    outcomes = redraw(found, base64.b64decode(choices), outcome)
+    if not outcomes:
         raise ValueError(f"these are no choices of a case of {target} (any more)")
-    found.check(cases[0], Observed())
+    if outcomes[0] is not None:
+        raise outcomes[0]
 
 
 def replay_round(target: str, *, seed: int, turn: int, index: int) -> None:

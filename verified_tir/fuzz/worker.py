@@ -167,7 +167,7 @@ class Worker:
         for choices in task.choices:
             try:
                 self.journal.drawing(task.target)
-                _, failure = recheck(target, choices, checked)
+                failure = recheck(target, choices, checked)
             except Exception as error:
                 failure = failure_of(task.target, error)
             self.journal.idle()
