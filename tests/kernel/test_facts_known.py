@@ -79,6 +79,9 @@ def test_what_was_found_is_kept_while_the_place_is_the_same() -> None:
     assert inside.outer is outside_of_it is prover.known(where, path) and outside_of_it.outer is None
     facts = outside_of_it.event(e)
     assert facts and inside.chosen(facts) == facts, "what holds in any case holds in the branch"
+    x = element(where, "X", 1)
+    assert not inside.is_initialised(x.version) and inside.initialised(x) == ()
+    assert not outside_of_it.uninitialised(x.version) and inside.initialised(x) == (x.defined,)
     assert prover.known(where.fork(), branch) is not inside
 
 
@@ -109,6 +112,16 @@ def test_what_an_event_says_of_an_element_of_its_block() -> None:
     where = at("t = T.alloc_buffer((8,), 'int32')\nA[1] = t[1]", (0,))
     e = local(where, 1)
     assert here(where).event(e) == (f.not_(e.defined), in_range(e.value, e.buffer.dtype))
+
+
+def test_a_byte_that_was_stored_is_no_element_of_a_wider_type() -> None:
+    """The byte V[1] lies in A[0]; A[1] is counted from the same place, in another unit."""
+    where = at("V = T.decl_buffer((32,), 'int8', data=A.data)\nV[1] = T.int8(7)\nB[0] = A[1]", (0, 1))
+    for index in (0, 1):
+        e = element(where, "A", index)
+        assert here(where).event(e) == (in_range(e.value, e.buffer.dtype),)
+    v = element(where, "V", 1)
+    assert here(where).event(v) == (f.and_(v.defined, f.eq(v.value, f.integer(7))), in_range(v.value, v.buffer.dtype))
 
 
 def test_what_holds_of_a_sum_in_any_order_may_be_used() -> None:
@@ -150,6 +163,18 @@ def test_what_was_assumed_of_one_element_is_not_said_of_another() -> None:
     assert believed(known, assumed(e), f.eq(e.value, f.integer(2)))
     assert not believed(known, assumed(e), f.eq(other.value, f.integer(2)))
     assert not believed(known, assumed(e, 6), f.eq(e.value, f.integer(6)))
+
+
+def test_what_was_assumed_is_said_of_the_element_by_its_own_name() -> None:
+    """Where A[n] is A[2], so that what is asked of A[n] need not be seen through the equality."""
+    where = after("for i in range(8):\n    T.assume(A[i] == 3)")
+    known, n = here(where), n_of(where)
+    e = where.load_from(where.memory, buffer(where.func, "A"), (n,), None)
+    (run,) = known.ended(e)
+    (i,) = run.inner
+    (load,) = {t for t in f.subterms(run.assumed[0].condition) if t.payload == e.value.payload}
+    (said,) = known.instantiate(e, 0, 0, {i: f.integer(2)}, load)
+    assert said is f.implies(f.eq(f.integer(2), n), f.and_(f.eq(e.value, f.integer(3)), e.defined))
 
 
 @pytest.mark.parametrize(("index", "ran"), [(2, True), (5, False), (9, False)])
