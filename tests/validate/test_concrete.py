@@ -6,7 +6,7 @@ import pytest
 from verified_tir import parse_func
 from verified_tir.ir.dtype import DType
 from verified_tir.validate import Different, Equal, Unknown, concrete, validate
-from verified_tir.validate.interface import Side, bind, parameters
+from verified_tir.validate.interface import Side
 
 TEXT = """\
 @T.prim_func
@@ -21,7 +21,7 @@ def func(value: str, dtype: str = "int32"):
 
 
 def side(program) -> Side:
-    return Side(program, parameters(program, bind(program, {}, None)), {})
+    return Side.of(program, {})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.values import UNDEF
 from verified_tir.validate.demand.instances import Effort
 from verified_tir.validate.demand.validator import Program, depend, evaluate
-from verified_tir.validate.interface import Side, parameters
+from verified_tir.validate.interface import Side
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import Terms
 
@@ -139,7 +139,7 @@ def test_on_demand_is_what_the_interpreter_computes(seed):
     func = parse_func(Draw(seed).program())
     rng = np.random.default_rng(seed)
     build = Builder(Terms())
-    program = Program.of(Side(func, parameters(func, {}), {}))
+    program = Program.of(Side.of(func, {}))
     chosen = {k: np.sort(rng.choice(48, 5, replace=False)) for k in range(3)}
     left = evaluate(program, depend(program, chosen, build, Effort(10**8, 10**6)), chosen, build, 10**7)
     inputs = {"A": rng.choice(POOL, 48), "B": rng.choice(POOL, 48), "C": rng.choice(POOL, (6, 8, 2))}

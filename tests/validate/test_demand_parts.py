@@ -25,7 +25,7 @@ def writers(body: str, extent: int, effort: int = 10**6) -> Writers:
     """Of the one store in a program that writes B."""
     lines = "".join(f"    {line}\n" for line in body.strip("\n").split("\n"))
     func = parse_func(f'@T.prim_func\ndef f(B: T.Buffer(({extent},), "int32")):\n{lines}')
-    program = Program.of(Side(func, parameters(func, {}), {}))
+    program = Program.of(Side.of(func, {}))
     build = Builder(Terms())
     access = SparseAccess(build, program.outline, program.params, frozenset())
     frames = Frames(program.outline, access.evaluator, int(build.opaque("perhaps", DType.parse("bool"), 0)))
@@ -133,7 +133,8 @@ def test_parameters_that_are_strided_and_moved_parameters():
         '@T.prim_func\ndef f(a: T.handle, B: T.Buffer((3, 4), "float32")):\n'
         '    A = T.match_buffer(a, (3, 4), "float32", strides=[1, 5])\n    A[0, 0] = B[0, 0]\n'
     )
-    strided, plain = listed(parameters(func, {}))
+    before = listed(Side.of(func, {}))
+    strided = before.params[0]
     every = np.arange(12)
     assert strided.positions(every).tolist() == [k // 4 + k % 4 * 5 for k in range(12)]
     assert strided.elements_at(strided.positions(every)).tolist() == every.tolist()
@@ -141,7 +142,7 @@ def test_parameters_that_are_strided_and_moved_parameters():
     moved = parse_func('@T.prim_func\ndef f(a: T.Buffer((3, 4), "float32"), B: T.Buffer((2, 7), "float32")):\n'
                        "    a[0, 0] = B[0, 0]\n")  # fmt: skip
     maps = {"B": Correspondence(lambda i, j: (j // 2, i * 2 + j % 2), padding=None)}
-    _, after = listed(parameters(moved, {}, [strided, plain], maps))
+    _, after = listed(Side(moved, parameters(moved, {}, before.params, maps), {})).params
     assert after.elements_at(after.positions(every)).tolist() == every.tolist()
     assert after.is_padded and after.rest.tolist() == [6, 13]
     assert after.elements_at(np.array([5, 6])).tolist() == [9, -1]

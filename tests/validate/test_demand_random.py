@@ -12,7 +12,7 @@ from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.values import UNDEF
 from verified_tir.validate.demand.instances import Effort
 from verified_tir.validate.demand.validator import Program, depend, evaluate
-from verified_tir.validate.interface import Side, parameters
+from verified_tir.validate.interface import Side
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import Terms
 
@@ -26,7 +26,7 @@ def test_what_is_evaluated_on_demand_is_what_the_interpreter_computes(seed, coun
     func = parse_func(random_program(seed))
     rng = np.random.default_rng(seed)
     build = Builder(Terms())
-    program = Program.of(Side(func, parameters(func, {}), {}))
+    program = Program.of(Side.of(func, {}))
     chosen = {k: np.sort(rng.choice(36, count, replace=False)) for k in range(3)}
     left = evaluate(program, depend(program, chosen, build, Effort(10**8, 10**6)), chosen, build, 10**7)
     inputs = {0: rng.choice(POOL, (6, 6)), 1: rng.choice(POOL, (6, 6)), 2: rng.integers(-9, 9, (6, 6)).astype(np.int32)}

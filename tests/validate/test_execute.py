@@ -13,7 +13,7 @@ from verified_tir.semantics.interpreter import UndefinedBehaviour, run
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.operators import binary_operation, cast_operation
 from verified_tir.semantics.values import UNDEF
-from verified_tir.validate.interface import bind, parameters
+from verified_tir.validate.interface import Side
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
@@ -23,8 +23,7 @@ PARAMS = 'A: T.Buffer((6, 6), "float32"), B: T.Buffer((6, 6), "float32"), C: T.B
 
 
 def run_terms(func, build: Builder, *, fast: bool) -> Exit:
-    values = bind(func, {}, None)
-    return execute(func, parameters(func, values), values, build, fast=fast, budget=10**7)
+    return execute(Side.of(func, {}), build, fast=fast, budget=10**7)
 
 
 def concrete(terms: Terms, term: int, inputs: dict[int, np.ndarray], memo: dict[int, object]) -> object:

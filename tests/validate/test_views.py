@@ -8,7 +8,7 @@ import pytest
 from verified_tir import parse_func
 from verified_tir.semantics.interpreter import run
 from verified_tir.validate import Different, Equal, Unknown, validate
-from verified_tir.validate.interface import bind, parameters
+from verified_tir.validate.interface import Side
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import execute
 from verified_tir.validate.terms import UNDEF_ID, Terms
@@ -31,11 +31,10 @@ def exit_values(text: str) -> dict[str, list]:
     """What a program that reads no input leaves behind, as the validator sees it; ``None`` is undef."""
     func = parse_func(text)
     build = Builder(Terms())
-    values = bind(func, {}, None)
-    params = parameters(func, values)
-    left = execute(func, params, values, build, fast=True, budget=10**6)
+    side = Side.of(func, {})
+    left = execute(side, build, fast=True, budget=10**6)
     found = {}
-    for p in params:
+    for p in side.params:
         ids = left.memory[p.position][0].reshape(-1)
         assert build.terms.is_const(ids[ids != UNDEF_ID]).all(), "everything is known"
         found[p.buffer.name] = [None if t == UNDEF_ID else build.terms.value(int(t)) for t in ids]
@@ -193,9 +192,9 @@ def test_random_views_agree_with_the_interpreter(seed):
     arrays = {b.name: np.zeros(14, str(b.dtype)) for b in func.buffers}
     outcome = run(func, arrays)
     build = Builder(Terms())
-    params = parameters(func, {})
-    left = execute(func, params, {}, build, fast=bool(seed % 2), budget=10**6)
-    for p in params:
+    side = Side.of(func, {})
+    left = execute(side, build, fast=bool(seed % 2), budget=10**6)
+    for p in side.params:
         name, ids = p.buffer.name, left.memory[p.position][0].reshape(-1)
         for k, term in enumerate(ids.tolist()):
             if build.terms.op_of(term).startswith("input"):

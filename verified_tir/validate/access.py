@@ -28,9 +28,9 @@ class Access:
     the function stores to (others need no checks for conflicts).
     """
 
-    def __init__(self, build: Builder, events: Events, memory: Memory, written: frozenset[Var]) -> None:
-        self.build, self.events, self.memory, self.written = build, events, memory, written
-        self.terms = build.terms
+    def __init__(self, build: Builder, written: frozenset[Var]) -> None:
+        self.build, self.terms, self.written = build, build.terms, written
+        self.events, self.memory = Events(build), Memory()
         self.world = int(build.opaque("world", VOID, 0))
         self.reachable: list[Block] = []
 

@@ -87,7 +87,7 @@ def search(
         if number >= len(_ORDER) and spent > steps // 2:
             break
         seed = max(number, 0) - (number >= len(_ORDER))  # "minus" draws nothing
-        arguments = _with_inputs(before, _arguments(before, kind, seed, pool), inputs)
+        arguments = _with_inputs(before, arguments_of(before, kind, seed, pool), inputs)
         try:
             first = run(before.func, arguments, max_steps=steps)
         except UndefinedBehaviour:
@@ -164,9 +164,9 @@ def _compare(
         wrong = counting.of(known & ~(there & same_bits(one, other)), old, one, other, there)
         if wrong.any():
             k, lane = (int(i) for i in _telling(wrong, one, there))
-            element = ", ".join(str(int(axis[k])) for axis in old.images)
-            element = f"{old.name}[{element}]" + (f" lane {lane}" if old.buffer.dtype.lanes > 1 else "")
-            return Different(arguments, moved, element, one[k, lane], other[k, lane] if there[k, lane] else None)
+            return Different(
+                arguments, moved, old.element_name(k, lane), one[k, lane], other[k, lane] if there[k, lane] else None
+            )
         if new.padding not in (None, "undef") and new.rest.size:
             padding = _padding(second.arrays[new.name], new)
             want = np.full_like(padding, new.padding)
@@ -265,7 +265,8 @@ def constants(*funcs: PrimFunc) -> list[float]:
     return list(found)[::step] or [0, 1]
 
 
-def _arguments(side: Side, kind: str, seed: int, pool: Sequence[float]) -> dict[str, Any]:
+def arguments_of(side: Side, kind: str, seed: int, pool: Sequence[float] = (0, 1)) -> dict[str, Any]:
+    """Arguments for the interpreter by name, with contents of a kind; the same ones each time."""
     rng = np.random.default_rng(seed)
     found: dict[str, Any] = dict(_symbols(side))
     for p in side.params:
@@ -310,6 +311,9 @@ def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Ge
         return np.full(shape, -0.0 if dtype.is_float else dtype.max_value if dtype.code != "int" else -1, dtype=target)
     if dtype.is_bool:
         return rng.integers(0, 2, shape).astype(target)
+    if kind == "bits":
+        raw = rng.integers(0, 2**dtype.bits - 1, shape, dtype=np.uint64, endpoint=True)
+        return raw.astype(f"uint{dtype.bits}").view(target)
     if dtype.is_int:
         return _integers(dtype, shape, kind, rng, pool)
     with np.errstate(all="ignore"):
@@ -318,8 +322,9 @@ def _contents(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Ge
                 return rng.integers(-4, 5, shape).astype(target)
             case "constants":
                 return rng.choice(np.array(pool, dtype=np.float64), shape).astype(target)
-            case "special" | "edges":
+            case "special" | "edges" | "ends":
                 numbers = [np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -1.5, 1e-45, 6e4]
+                numbers += [3e38, 0.1, 2.5] if kind == "ends" else []
                 return rng.choice(np.array(numbers), shape).astype(target)
             case "lone":  # one special number among others, often at the end, where nothing comes after it
                 flat = rng.standard_normal(math.prod(shape))
@@ -343,6 +348,8 @@ def _integers(dtype: DType, shape: tuple[int, ...], kind: str, rng: np.random.Ge
     if kind == "constants":
         fitting = [int(v) for v in pool if low <= v <= high] or [0]
         return rng.choice(np.array(fitting, dtype=target), shape)
+    if kind == "ends":
+        return rng.choice(np.array((low, high, 0, 1 if dtype.code == "uint" else -1), dtype=target), shape)
     if kind == "edges":  # where sums begin to wrap, for those with the programs' numbers too
         near = {0, 1, 2, *[abs(int(v)) for v in pool if abs(v) < high // 4]}
         edges = [v for k in sorted(near) for v in (low + k, high - k, k) if low <= v <= high]

@@ -37,11 +37,9 @@ from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.stmt import Store
 from verified_tir.validate.access import Access
 from verified_tir.validate.calls import Calls
-from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import Mask, Refused, UndefinedRun
 from verified_tir.validate.numbers import fit, leaves_uint64, operate
-from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 
 _OVERFLOWING = ("add", "sub", "mul", "shl")
@@ -56,11 +54,9 @@ class Evaluator:
     ``declared``: opaque calls touch no more than the blocks around them say.
     """
 
-    def __init__(
-        self, build: Builder, events: Events, access: Access, data: frozenset[Var], *, declared: bool = False
-    ) -> None:
-        self.build, self.events, self.access, self.data = build, events, access, data
-        self.terms = build.terms
+    def __init__(self, access: Access, data: frozenset[Var], *, declared: bool = False) -> None:
+        self.access, self.data = access, data
+        self.build, self.events, self.terms = access.build, access.events, access.terms
         self.calls = Calls(access, declared=declared)
 
     # --------------------------------------------------------------------------------------------- conversions

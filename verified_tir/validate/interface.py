@@ -164,6 +164,12 @@ class Parameter:
             number = number + index * weights[k]
         return np.where(wrong | (rest != 0), -1, number)
 
+    def element_name(self, element: int, lane: int) -> str:
+        """An element as people write it."""
+        indices = self.indices_before(np.array([element], dtype=np.int64))
+        text = f"{self.name}[{', '.join([str(int(k[0])) for k in indices])}]"
+        return f"{text} lane {lane}" if self.lanes > 1 else text
+
     # ---------------------------------------------------------------------------------------------- all elements
 
     @cached_property
@@ -343,6 +349,12 @@ class Side:
     params: list[Parameter]
     values: dict[Var, int]
 
+    @staticmethod
+    def of(func: PrimFunc, sizes: Mapping[str, int]) -> Side:
+        """A program on its own."""
+        values = bind(func, sizes, None)
+        return Side(func, parameters(func, values), values)
+
 
 def both_sides(
     before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence]
@@ -351,18 +363,17 @@ def both_sides(
 
     :raises Refused: if their interfaces do not correspond.
     """
-    values = bind(before, sizes, None)
-    old = parameters(before, values)
-    later = bind(after, sizes, old)
-    return Side(before, old, values), Side(after, parameters(after, later, old, maps), later)
+    old = Side.of(before, sizes)
+    values = bind(after, sizes, old.params)
+    return old, Side(after, parameters(after, values, old.params, maps), values)
 
 
-def listed(parameters: list[Parameter]) -> list[Parameter]:
-    """The parameters, for blocks that have all their elements, apart from each other.
+def listed(side: Side) -> Side:
+    """A program whose parameters' blocks have room for all elements, apart from each other.
 
     :raises Refused: if that is not so; :class:`Oversize` if they are too many.
     """
-    for p in parameters:
+    for p in side.params:
         size = math.prod(p.shape)
         if p.buffer is not None and size * p.lanes > LARGEST_BLOCK:
             raise Oversize(f"{p.name} has {size} elements; the most is {LARGEST_BLOCK}")
@@ -372,4 +383,4 @@ def listed(parameters: list[Parameter]) -> list[Parameter]:
                 raise Refused(f"strides and offset make elements of {p.name} overlap or precede it")
         if p.index_map is not None and repeats(p.at):
             raise Refused(f"the index map of {p.name} is not injective")
-    return parameters
+    return side

@@ -14,7 +14,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
 from verified_tir.validate.barriers import spelled_out
-from verified_tir.validate.interface import bind, listed, parameters
+from verified_tir.validate.interface import Side, listed
 from verified_tir.validate.loops import MARKED
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
@@ -46,14 +46,9 @@ def judge_races(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], mos
             continue
         noted: dict[str, None] = {}
         try:
-            program = spelled_out(func)
-            values = bind(program, sizes, None)
-            params = listed(parameters(program, values))
-            elements = sum(p.count for p in params if p.buffer is not None)
-            left = execute(
-                program, params, values, build,
-                fast=True, budget=most_operations, noted=noted, alone=_ITERATION,
-            )  # fmt: skip
+            side = listed(Side.of(spelled_out(func), sizes))
+            elements = sum(p.count for p in side.params if p.buffer is not None)
+            left = execute(side, build, fast=True, budget=most_operations, noted=noted, alone=_ITERATION)
             vacuous = left.undefined is not None or left.asserted is not None
         except (Refused, TooManyTerms) as problem:
             reason = str(problem)

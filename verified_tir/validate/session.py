@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -11,17 +11,15 @@ import numpy as np
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.find import data_vars
-from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Store
 from verified_tir.ir.visit import walk
 from verified_tir.validate.access import Access
 from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
-from verified_tir.validate.events import Events
 from verified_tir.validate.execute import Asserted, Executor, cell_widths
 from verified_tir.validate.frame import Frame, Value, given
-from verified_tir.validate.interface import Parameter
-from verified_tir.validate.memory import Memory, UndefinedRun, View
+from verified_tir.validate.interface import Parameter, Side
+from verified_tir.validate.memory import UndefinedRun, View
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 from verified_tir.validate.widths import parts
@@ -48,9 +46,7 @@ class Exit:
 
 
 def execute(
-    func: PrimFunc,
-    params: Sequence[Parameter],
-    values: Mapping[Var, int],
+    side: Side,
     build: Builder,
     *,
     fast: bool,
@@ -59,9 +55,8 @@ def execute(
     noted: dict[str, None] | None = None,
     alone: int = 0,
 ) -> Exit:
-    """Run a function symbolically.
+    """Run a program symbolically.
 
-    :param values: its integer parameters and shape symbols.
     :param budget: the most operations to execute.
     :param declared: whether opaque calls touch no more than the blocks around them declare.
     :param noted: filled with the races, as they are found, also if the run is refused later.
@@ -69,21 +64,21 @@ def execute(
     :raises Refused: where the validator cannot follow.
     :raises TooManyTerms: beyond the budget.
     """
-    memory, events = Memory(), Events(build)
+    func, params = side.func, side.params
     nodes = list(walk(func.body))
     written = frozenset(node.buffer.data for node in nodes if isinstance(node, Store))
     widths = cell_widths(func)
     if any(isinstance(node, Call) and needs_order(node) for node in nodes):
         written = frozenset(widths)
-    access = Access(build, events, memory, written)
-    evaluator = Evaluator(build, events, access, data_vars(func.body), declared=declared)
+    access = Access(build, written)
+    evaluator = Evaluator(access, data_vars(func.body), declared=declared)
     executor = Executor(evaluator, fast, build.operations + budget, widths)
     loops = executor.loops
     loops.alone = alone
     if noted is not None:
         loops.findings = noted
     frame = Frame(1)
-    for var, number in values.items():
+    for var, number in side.values.items():
         frame.values[var] = given(var.dtype, number, build.terms)
     for parameter in params:
         _enter(parameter, frame, access, build, widths)
@@ -96,7 +91,7 @@ def execute(
         asserted = str(found)
     left = {p.position: _leave(p, frame, access) for p in params if p.buffer is not None}
     races = frozenset(loops.races)
-    return Exit(left, dict(events.found), tuple(loops.findings), access.world, undefined, asserted, races)
+    return Exit(left, dict(access.events.found), tuple(loops.findings), access.world, undefined, asserted, races)
 
 
 def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, widths: Mapping[Var, int]) -> None:

@@ -133,7 +133,7 @@ def _judge(
 ) -> Verdict:
     sides = both_sides(before, after, sizes, maps)
     for side in sides:
-        listed(side.params)
+        listed(side)
 
     def tried(
         passed_over: Mapping[int, npt.NDArray[np.bool_]] | None, proposed: Iterable[Inputs] | None = None
@@ -166,10 +166,7 @@ def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list
     """Execute one program.  Of *before*, findings count if they are all there are: others would seem to be new."""
     noted: dict[str, None] = {}
     try:
-        left = execute(
-            side.func, side.params, side.values, build,
-            fast=limits.fast, budget=limits.operations, declared=limits.declared, noted=noted,
-        )  # fmt: skip
+        left = execute(side, build, fast=limits.fast, budget=limits.operations, declared=limits.declared, noted=noted)
     except (Refused, TooManyTerms):
         if which == "after":
             findings.extend(f"{which}: {f}" for f in noted)

@@ -11,9 +11,9 @@ from tests.validate.llvm.llvm_support import kernel, program
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter.outcome import same_bits
-from verified_tir.validate.interface import bind, parameters
+from verified_tir.validate.concrete import contents
+from verified_tir.validate.interface import Side
 from verified_tir.validate.llvm.graph import Graph
-from verified_tir.validate.llvm.inputs import contents
 from verified_tir.validate.llvm.jit import Job, execute
 from verified_tir.validate.llvm.parser import parse
 from verified_tir.validate.llvm.session import run_kernel
@@ -23,7 +23,7 @@ from verified_tir.validate.terms import UNDEF_ID, Terms
 
 COUNT = 24
 MEMORY = {"int8": "i8", "int32": "i32", "int64": "i64", "float16": "half", "float32": "float", "float64": "double"}
-KINDS = ("small", "special", "bits", "halves")
+KINDS = ("small", "ends", "bits", "normal")
 
 
 def inputs(dtype: DType, seed: int) -> np.ndarray[Any, Any]:
@@ -51,8 +51,6 @@ def run_both(source: str, result: str, operation: str, *, more: str = "", amount
         f'A: T.Buffer(({COUNT},), "{source}"), B: T.Buffer(({COUNT},), "{source}"), C: T.Buffer(({COUNT},), "{result}")'
     )
     func = program(kinds, "C[0] = C[0]")
-    values = bind(func, {}, None)
-    params = parameters(func, values)
     a, b = inputs(DType.parse(source), 1), np.roll(inputs(DType.parse(source), 2), 3)
     if amounts:
         b = (b % 8).astype(b.dtype)
@@ -62,7 +60,7 @@ def run_both(source: str, result: str, operation: str, *, more: str = "", amount
     for k, (array, name) in enumerate(((a, source), (b, source), (out, result))):
         dtype = DType.parse(name)
         given[k] = np.array([terms.constant(dtype, v.item()) for v in array])
-    left = run_kernel(parse(text), func, params, values, Graph(Builder(terms)), limit=100_000, contents=given)
+    left = run_kernel(parse(text), Side.of(func, {}), Graph(Builder(terms)), limit=100_000, contents=given)
     assert left.undefined is None
     ids = left.memory[2].reshape(-1)
     done = execute(Job(text, (a.view(np.uint8), b.view(np.uint8), out.view(np.uint8))))

@@ -137,19 +137,16 @@ class Frames:
         found = self.evaluator.access.addresses(frame, node.buffer, *self.evaluator.accessed(node, frame))
         return in_rows(found[1], found[2], frame.count)
 
-    def writes(self, site: Site, times: Ids, address: Ids | None) -> Mask:
-        """Which instances exist (and write ``address``), but for conditions on data."""
+    def writes(self, site: Site, times: Ids, address: Ids) -> Mask:
+        """Which instances exist and write ``address``, but for conditions on data."""
         found: Mask = np.zeros(times.size, dtype=np.bool_)
         for first in range(0, times.size, ROWS):
             frame, rows = self.of(site, times[first : first + ROWS])
             if not rows.size:
                 continue
+            at, inside = self.stored(site, frame)
             rows = rows + first
-            if address is None:
-                found[rows] = True
-            else:
-                at, inside = self.stored(site, frame)
-                found[rows] = ((at == address[rows, None]) & inside).any(axis=1)
+            found[rows] = ((at == address[rows, None]) & inside).any(axis=1)
         return found
 
     # ------------------------------------------------------------------------------------------------------ loads

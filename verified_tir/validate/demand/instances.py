@@ -17,16 +17,16 @@ from typing import Final, TypeAlias, final
 
 import numpy as np
 
-from verified_tir.ir.expr import Expr, Not
+from verified_tir.ir.expr import Not
 from verified_tir.ir.stmt import Store
 from verified_tir.semantics.memory import Extents, row_major
 from verified_tir.validate.demand.intervals import Intervals, Tape
 from verified_tir.validate.demand.levels import distinct
-from verified_tir.validate.demand.outline import Guard, InLoop, Outline, Site
+from verified_tir.validate.demand.outline import Guard, Outline, Site
 from verified_tir.validate.memory import Mask, Refused
 from verified_tir.validate.terms import Ids
 
-Check: TypeAlias = Callable[[Site, Ids, "Ids | None"], Mask]
+Check: TypeAlias = Callable[[Site, Ids, Ids], Mask]
 _CHUNK: Final = 1 << 14
 _STEP: Final = 4 * _CHUNK
 _PASSES: Final = 6
@@ -70,7 +70,7 @@ class Writers:
     """The instances of one store.
 
     ``certain``: whether each of them writes, whatever the data, and does not read the block: then an earlier value of
-    the same address is gone.  ``check`` tells exactly which of some instances exist (and write some addresses).
+    the same address is gone.  ``check`` tells exactly which of some instances exist and write some addresses.
     """
 
     def __init__(self, site: Site, outline: Outline, check: Check, effort: Effort) -> None:
@@ -83,10 +83,10 @@ class Writers:
         self.tape, self.low, self.high = outline.box(site.context, lanes)
         tape = self.tape
         self.fixed = self._bounds(tape) + [
-            (tape.node(e.condition if e.holds else Not(e.condition)), 1) for e in site.context if isinstance(e, Guard)
+            tape.node(e.condition if e.holds else Not(e.condition)) for e in site.context if isinstance(e, Guard)
         ]
         if store.predicate is not None:
-            self.fixed.append((tape.node(store.predicate), 1))
+            self.fixed.append(tape.node(store.predicate))
         self.indices = [tape.node(e) for e in store.indices]
         extents, shift = self.view.extents, outline.shifts.get(store.buffer)
         terms = list(zip(extents.strides, self.indices, strict=True))
@@ -99,32 +99,24 @@ class Writers:
             [(loop.weight, tape.column(k)) for k, loop in enumerate(site.loops)],
         )
 
-    def _bounds(self, tape: Tape) -> list[tuple[int, int]]:
-        """Bounds of loops that depend on others; constant ones are in the box."""
+    def _bounds(self, tape: Tape) -> list[int]:
+        """That loops are within bounds that depend on others; constant ones are in the box."""
         found = []
-        for entry in self.site.context:
-            if isinstance(entry, InLoop):
-                loop = entry.loop
-                var = tape.node(loop.stmt.var)
-                least = tape.node(loop.stmt.min)
-                most = tape.linear(0, [(1, least), (1, tape.node(loop.stmt.extent))])
-                if tape.code[least][0] != "const" or not self._constant(loop.stmt.extent, tape):
-                    found += [(tape.compare("le", least, var), 1), (tape.compare("lt", var, most), 1)]
+        for loop in self.site.loops:
+            var, least, extent = (tape.node(e) for e in (loop.stmt.var, loop.stmt.min, loop.stmt.extent))
+            if any(tape.code[k][0] != "const" for k in (least, extent)):
+                most = tape.linear(0, [(1, least), (1, extent)])
+                found += [tape.add("le", least, var), tape.add("lt", var, most)]
         return found
-
-    @staticmethod
-    def _constant(expr: Expr, tape: Tape) -> bool:
-        return tape.code[tape.node(expr)][0] == "const"
 
     # ----------------------------------------------------------------------------------------------- questions
 
-    def last(self, address: Ids | None, after: Ids, before: Ids) -> Ids:
-        """The time of the latest instance, ``-1`` where there is none; without an address, of any."""
+    def last(self, address: Ids, after: Ids, before: Ids) -> Ids:
+        """The time of the latest instance, ``-1`` where there is none."""
         found: Ids = np.full(after.size, -1, dtype=np.int64)
         for first in range(0, after.size, _CHUNK):
             part = slice(first, first + _CHUNK)
-            search = _Search(self, None if address is None else address[part], after[part], before[part])
-            found[part] = search.last()
+            found[part] = _Search(self, address[part], after[part], before[part]).last()
         return found
 
     def every(self, address: Ids, after: Ids, before: Ids) -> Ids:
@@ -135,20 +127,20 @@ class Writers:
             found.append(_Search(self, address[part], after[part], before[part]).every())
         return distinct(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
-    def requirements(self, address: Ids | None, after: Ids, before: Ids) -> list[tuple[int, Ids, Ids]]:
-        """(node, least, most) for each box; only the times are of interest where ``address`` is none."""
+    def requirements(self, address: Ids, after: Ids, before: Ids) -> list[tuple[int, Ids, Ids]]:
+        """(node, least, most) for each box."""
         one = np.array([1], dtype=np.int64)
-        found = [(node, one, one) for node, _ in self.fixed]
+        found = [(node, one, one) for node in self.fixed]
         shape = self.view.extents.shape
-        rest = None if address is None else address // self.view.dtype.lanes
+        rest = address // self.view.dtype.lanes
         for k in range(len(shape) - 1, -1, -1):
-            if rest is not None and self.flat is None:
+            if self.flat is None:
                 index = rest % shape[k] if k else rest
                 rest = rest // shape[k]
                 found.append((self.indices[k], index, index))
             else:
                 found.append((self.indices[k], one - 1, one * (shape[k] - 1)))
-        if rest is not None and self.flat is not None:
+        if self.flat is not None:
             found.append((self.flat, rest, rest))
         found.append((self.when, after + 1, before - 1))
         return found
@@ -160,7 +152,7 @@ class _Search:
     """A worklist of boxes, those of one question together, the latest one last."""
 
     writers: Writers
-    address: Ids | None
+    address: Ids
     after: Ids
     before: Ids
     question: Ids = field(init=False)
@@ -189,8 +181,7 @@ class _Search:
         writers.effort.look(rows.size)
         question = self.question[rows]
         low, high = self.low[rows].copy(), self.high[rows].copy()
-        address = None if self.address is None else self.address[question]
-        required = writers.requirements(address, self.after[question], self.before[question])
+        required = writers.requirements(self.address[question], self.after[question], self.before[question])
         dead: Mask = np.zeros(rows.size, dtype=np.bool_)
         entailed = dead
         kept, settled = None, False
@@ -218,8 +209,7 @@ class _Search:
     def _exists(self, low: Ids, question: Ids) -> Mask:
         """Which single points are instances, and write what is asked for."""
         writers = self.writers
-        address = None if self.address is None else self.address[question]
-        return writers.check(writers.site, writers.site.time(low[:, : writers.depth]), address)
+        return writers.check(writers.site, writers.site.time(low[:, : writers.depth]), self.address[question])
 
     # ------------------------------------------------------------------------------------------------------- latest
 

@@ -61,7 +61,7 @@ class Tape:
 
     # ------------------------------------------------------------------------------------------------ building
 
-    def _add(self, op: str, a: int = 0, b: int = 0, c: int = 0) -> int:
+    def add(self, op: str, a: int = 0, b: int = 0, c: int = 0) -> int:
         key = (op, a, b, c)
         if key not in self._known:
             self._known[key] = len(self.code)
@@ -69,22 +69,19 @@ class Tape:
         return self._known[key]
 
     def constant(self, value: int) -> int:
-        return self._add("const", max(-HUGE, min(HUGE, value)))
+        return self.add("const", max(-HUGE, min(HUGE, value)))
 
     def column(self, position: int) -> int:
-        return self._add("column", position)
+        return self.add("column", position)
 
     def linear(self, start: int, terms: Sequence[tuple[int, int]]) -> int:
         """``start`` plus factors times nodes."""
         total = self.constant(start)
         for factor, node in terms:
             if factor:
-                scaled = node if factor == 1 else self._add("mul", node, self.constant(factor))
-                total = self._add("add", total, scaled)
+                scaled = node if factor == 1 else self.add("mul", node, self.constant(factor))
+                total = self.add("add", total, scaled)
         return total
-
-    def compare(self, op: str, a: int, b: int) -> int:
-        return self._add(op, a, b)
 
     def node(self, expr: Expr) -> int:
         """The node of an integer or bool expression; of one lane, if it has several."""
@@ -102,21 +99,21 @@ class Tape:
                 return self.node(v)
             case Ramp(base=base, stride=stride) if self.lane is not None:
                 return self._checked(
-                    self._add("add", self.node(base), self._add("mul", self.column(self.lane), self.node(stride))), expr
+                    self.add("add", self.node(base), self.add("mul", self.column(self.lane), self.node(stride))), expr
                 )
             case Binary(op="and" | "or" as op, a=a, b=b):
-                return self._add(op, self.node(a), self.node(b))
+                return self.add(op, self.node(a), self.node(b))
             case Binary() if expr.a.dtype.is_int or expr.a.dtype.is_bool:
                 return self._binary(expr)
             case Not(a=a):
-                return self._add("not", self.node(a))
+                return self.add("not", self.node(a))
             case (
                 Select(condition=c, true_value=a, false_value=b) | IfThenElse(condition=c, true_value=a, false_value=b)
             ):
-                return self._add("select", self.node(c), self.node(a), self.node(b))
+                return self.add("select", self.node(c), self.node(a), self.node(b))
             case Cast(type=target, value=v) if (target.is_int or target.is_bool) and not v.dtype.is_float:
                 if target.is_bool:
-                    return self._add("not", self._add("eq", self.node(v), self.constant(0)))
+                    return self.add("not", self.add("eq", self.node(v), self.constant(0)))
                 return self._wrapped(self.node(v), target)
             case LetExpr(var=var, value=v, body=body):
                 self._memo[var] = self.node(v)
@@ -138,22 +135,22 @@ class Tape:
         a, b = self.node(expr.a), self.node(expr.b)
         op = expr.op
         if op in _MIRRORED:
-            return self._add(_MIRRORED[op], b, a)
+            return self.add(_MIRRORED[op], b, a)
         if op == "ne":
-            return self._add("not", self._add("eq", a, b))
+            return self.add("not", self.add("eq", a, b))
         if op in ("eq", "lt", "le", "min", "max"):
-            return self._add(op, a, b)
+            return self.add(op, a, b)
         if op in _LINEAR:
-            return self._checked(self._add(op, a, b), expr)
+            return self._checked(self.add(op, a, b), expr)
         constant = self.code[b][1] if self.code[b][0] == "const" else None
         if op in ("floordiv", "floormod", "truncdiv", "truncmod"):
-            return self._add(op, a, b)
+            return self.add(op, a, b)
         if op == "shr" and constant is not None and 0 <= constant < 61:
-            return self._add("floordiv", a, self.constant(1 << constant))
+            return self.add("floordiv", a, self.constant(1 << constant))
         if op == "shl" and constant is not None and 0 <= constant < 61:
-            return self._wrapped(self._add("mul", a, self.constant(1 << constant)), expr.dtype.scalar)
+            return self._wrapped(self.add("mul", a, self.constant(1 << constant)), expr.dtype.scalar)
         if op == "bitand" and constant is not None and constant > 0 and constant & (constant + 1) == 0:
-            return self._add("floormod", a, self.constant(constant + 1))
+            return self.add("floormod", a, self.constant(constant + 1))
         return self._anything(expr.dtype.scalar)
 
     def _checked(self, node: int, expr: Expr) -> int:
@@ -161,10 +158,10 @@ class Tape:
         return node if is_index(expr) else self._wrapped(node, expr.dtype.scalar)
 
     def _wrapped(self, node: int, dtype: DType) -> int:
-        return self._add("wrap", node, self._range(dtype))
+        return self.add("wrap", node, self._range(dtype))
 
     def _anything(self, dtype: DType) -> int:
-        return self._add("any", self._range(dtype), len(self.code))
+        return self.add("any", self._range(dtype), len(self.code))
 
     def _range(self, dtype: DType) -> int:
         bounds = (-HUGE, HUGE)

@@ -214,7 +214,7 @@ class Run:
         if hoisted is None:
             return
         names = frozenset([v for v, _ in hoisted.parts] + [v for v, _ in hoisted.loads])
-        evaluator = Evaluator(self.evaluator.build, self.evaluator.events, self.access, self.evaluator.data | names)
+        evaluator = Evaluator(self.access, self.evaluator.data | names)
         prepared = _Prepared(hoisted.residual, evaluator)
         for var, load in hoisted.loads:
             at, taken = self.frames.accessed(load, batch.frame)

@@ -20,10 +20,9 @@ from verified_tir.validate.access import Access
 from verified_tir.validate.demand.levels import distinct
 from verified_tir.validate.demand.outline import Loop, Outline, Storage, time_of
 from verified_tir.validate.evaluate import Evaluator
-from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.interface import Parameter
-from verified_tir.validate.memory import Mask, Memory, Refused, View
+from verified_tir.validate.memory import Mask, Refused, View
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 
@@ -75,10 +74,10 @@ class SparseAccess(Access):
     """Accesses of which loads look up the version that their instance sees.  Frames have the variable :data:`TIME`."""
 
     def __init__(self, build: Builder, outline: Outline, params: Sequence[Parameter], data: frozenset[Var]) -> None:
-        super().__init__(build, Events(build), Memory(), frozenset())
+        super().__init__(build, frozenset())
         self.outline, self.params = outline, params
         self.versions: dict[Var, Versions] = {}
-        self.evaluator = Evaluator(build, self.events, self, data)
+        self.evaluator = Evaluator(self, data)
 
     def _parameter(self, data: Var) -> Parameter | None:
         """The parameter whose block this is."""

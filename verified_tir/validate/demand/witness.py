@@ -102,10 +102,7 @@ def _compare(
         return None
     for lane, (a, b) in enumerate(zip(was, now, strict=True)):
         if a is not UNDEF and not _same(dtype.scalar, a, b):
-            name = f"the padding of {new.name}"
-            if not owed:
-                name = f"{old.name}[{', '.join(str(int(k[0])) for k in old.indices_before(which))}]"
-                name += f" lane {lane}" if dtype.lanes > 1 else ""
+            name = f"the padding of {new.name}" if owed else old.element_name(element, lane)
             return _witness(first, second, inputs, name, a, None if b is UNDEF else b)
     return None
 

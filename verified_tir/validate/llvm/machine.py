@@ -62,7 +62,6 @@ class Machine:
         self.steps = 0
         self.guard: Lane = 1
         self.events: dict[tuple[Lane, Lane], str] = {}
-        self.findings: list[str] = []
         self.codes: dict[str, Code] = {}
         self.forked: set[tuple[int, str]] = set()
         self.depth = 0

@@ -7,7 +7,7 @@ called a difference.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Var
 from verified_tir.ir.floats import bits_of
-from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.semantics.interpreter import (
     ArgumentError,
@@ -29,11 +27,12 @@ from verified_tir.semantics.interpreter import (
     run,
 )
 from verified_tir.semantics.interpreter.outcome import same_bits
-from verified_tir.validate.interface import Parameter
+from verified_tir.validate.concrete import arguments_of
+from verified_tir.validate.interface import Parameter, Side
 from verified_tir.validate.llvm.graph import Graph
-from verified_tir.validate.llvm.inputs import inputs
 from verified_tir.validate.llvm.jit import Job, run_machine_code
 from verified_tir.validate.llvm.session import LLVMExit, register_type, run_kernel, symbols
+from verified_tir.validate.llvm.simulate import KINDS
 from verified_tir.validate.llvm.syntax import FloatType, IntType, Module
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
@@ -50,9 +49,7 @@ ENDLESS: Final = 2
 class Kernel:
     """A program and the text that is to implement it, at known sizes."""
 
-    func: PrimFunc
-    params: Sequence[Parameter]
-    values: Mapping[Var, int]
+    side: Side
     module: Module
     text: str
     limit: int
@@ -75,10 +72,11 @@ def search(kernel: Kernel, *, steps: int, most: int) -> Search:
     """Run program and text on ``most`` inputs; on ``ENDLESS`` where the text executes more instructions than it may."""
     tried = undefined = endless = 0
     why = ""
-    for arguments in inputs(kernel.params, kernel.values, most):
+    for seed in range(most):
+        arguments = arguments_of(kernel.side, KINDS[seed % len(KINDS)], seed)
         tried += 1
         try:
-            expected: Outcome | AssertionFailed = run(kernel.func, arguments, max_steps=steps)
+            expected: Outcome | AssertionFailed = run(kernel.side.func, arguments, max_steps=steps)
         except UndefinedBehaviour:
             undefined += 1
             continue
@@ -102,11 +100,12 @@ def search(kernel: Kernel, *, steps: int, most: int) -> Search:
 
 def _replay(kernel: Kernel, arguments: dict[str, Any], expected: Outcome | AssertionFailed) -> Different | str:
     graph = Graph(Builder(Terms()))
-    contents = {p.position: _terms(graph.terms, p, arguments) for p in kernel.params if _is_data(p, kernel)}
+    side = kernel.side
+    data = [p for p in side.params if p.buffer is not None or p.var not in side.values]
+    contents = {p.position: _terms(graph.terms, p, arguments) for p in data}
     left = run_kernel(
-        kernel.module, kernel.func, kernel.params, kernel.values, graph,
-        limit=kernel.limit, contents=contents, chosen=True, backwards=kernel.backwards,
-    )  # fmt: skip
+        kernel.module, side, graph, limit=kernel.limit, contents=contents, chosen=True, backwards=kernel.backwards
+    )
     undefined = left.undefined or next(iter(left.events.values()), None)
     if undefined is not None:
         return Different(arguments, arguments, "", None, undefined)
@@ -116,29 +115,21 @@ def _replay(kernel: Kernel, arguments: dict[str, Any], expected: Outcome | Asser
             return ""
         return Different(arguments, arguments, "", None, f"the kernel returns {left.status}")
     assert isinstance(expected, Outcome)
-    for p in kernel.params:
+    for p in side.params:
         if p.buffer is None:
             continue
-        found = _first_wrong(kernel, graph.terms, p, expected, left)
+        found = _first_wrong(graph.terms, p, expected, left)
         if found is None:
             continue
         k, lane, before, after = found
-        index = ", ".join(str(int(axis[k])) for axis in p.images)
-        element = f"{p.name}[{index}]" + (f" lane {lane}" if p.buffer.dtype.lanes > 1 else "")
-        different = Different(arguments, arguments, element, before, after)
+        different = Different(arguments, arguments, p.element_name(k, lane), before, after)
         if after is None:
             return different
         return _confirmed(kernel, p, arguments, (k, lane), different)
     return ""
 
 
-def _is_data(p: Parameter, kernel: Kernel) -> bool:
-    return p.buffer is not None or p.var not in kernel.values
-
-
-def _first_wrong(
-    kernel: Kernel, terms: Terms, p: Parameter, expected: Outcome, left: LLVMExit
-) -> tuple[int, int, Any, Any] | None:
+def _first_wrong(terms: Terms, p: Parameter, expected: Outcome, left: LLVMExit) -> tuple[int, int, Any, Any] | None:
     """Element, lane, and the two values, of the first difference in a parameter."""
     assert p.buffer is not None
     lanes, scalar = p.buffer.dtype.lanes, p.buffer.dtype.scalar
@@ -182,7 +173,7 @@ def _confirmed(
     done = run_machine_code(Job(kernel.text, _arguments(kernel, arguments)))
     if done is None:
         return Different(different.arguments, different.arguments, "", None, "its machine code crashes")
-    buffers = [q for q in kernel.params if q.buffer is not None]
+    buffers = [q for q in kernel.side.params if q.buffer is not None]
     block = done.blocks[buffers.index(p)].view(numpy_dtype(p.buffer.dtype.scalar))  # type: ignore[union-attr]
     k, lane = where
     ran = block[int(p.at[k]) * p.lanes + lane]
@@ -193,7 +184,7 @@ def _confirmed(
 
 def _arguments(kernel: Kernel, arguments: Mapping[str, Any]) -> tuple[Array | tuple[int, str], ...]:
     found: list[Array | tuple[int, str]] = []
-    for p in kernel.params:
+    for p in kernel.side.params:
         value = arguments[p.name]
         if p.buffer is None:
             found.append(word(p.var.dtype, value))
@@ -201,7 +192,7 @@ def _arguments(kernel: Kernel, arguments: Mapping[str, Any]) -> tuple[Array | tu
         block = np.zeros((max(1, p.elements), p.lanes), dtype=numpy_dtype(p.buffer.dtype.scalar))
         block[p.at] = np.asarray(value).reshape(-1, p.lanes)
         found.append(block.reshape(-1).view(np.uint8))
-    return (*found, *[word(v.dtype, kernel.values[v]) for v in symbols(kernel.func)])
+    return (*found, *[word(v.dtype, kernel.side.values[v]) for v in symbols(kernel.side.func)])
 
 
 def word(dtype: DType, value: Any) -> tuple[int, str]:

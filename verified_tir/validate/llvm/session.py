@@ -17,7 +17,7 @@ from verified_tir.ir.dtype import BFLOAT16, BOOL, DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.visit import walk
-from verified_tir.validate.interface import Parameter
+from verified_tir.validate.interface import Parameter, Side
 from verified_tir.validate.llvm.blocks import Block, Undefined
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer, signed
 from verified_tir.validate.llvm.machine import Machine
@@ -59,9 +59,7 @@ def register_type(dtype: DType) -> Type:
 
 def run_kernel(
     module: Module,
-    func: PrimFunc,
-    params: Sequence[Parameter],
-    values: Mapping[Var, int],
+    side: Side,
     graph: Graph,
     *,
     limit: int,
@@ -71,7 +69,6 @@ def run_kernel(
 ) -> LLVMExit:
     """Run the kernel symbolically.
 
-    :param values: the integer parameters and shape symbols.
     :param limit: the most instructions to execute.
     :param contents: by position, terms of the parameters' elements at entry in place of inputs.
     :param chosen: whether undef is 0 (:class:`Machine`).
@@ -86,7 +83,7 @@ def run_kernel(
     arguments: list[Lane] = []
     kinds: list[Type] = []
     entered: dict[int, Block] = {}
-    for parameter in params:
+    for parameter in side.params:
         declared = kernel.parameters[parameter.position] if parameter.position < len(kernel.parameters) else None
         if parameter.buffer is not None:
             align = 1 if declared is None else declared.promised.align
@@ -96,16 +93,16 @@ def run_kernel(
             arguments.append(block.base)
             kinds.append(PointerType())
         else:
-            arguments.append(_scalar(parameter, values, graph, given.get(parameter.position)))
+            arguments.append(_scalar(parameter, side.values, graph, given.get(parameter.position)))
             kinds.append(register_type(parameter.var.dtype))
-    for var in symbols(func):
-        if var not in values:
+    for var in symbols(side.func):
+        if var not in side.values:
             raise Refused(f"give a size for {var.name}")
-        arguments.append(values[var] & ((1 << var.dtype.bits) - 1))
+        arguments.append(side.values[var] & ((1 << var.dtype.bits) - 1))
         kinds.append(register_type(var.dtype))
     if [p.type for p in kernel.parameters] != kinds:
-        raise Refused(f"LLVM IR: the parameters of {KERNEL} are not those of {func.name}")
-    return _finished(machine, params, entered, arguments)
+        raise Refused(f"LLVM IR: the parameters of {KERNEL} are not those of {side.func.name}")
+    return _finished(machine, side.params, entered, arguments)
 
 
 def _finished(

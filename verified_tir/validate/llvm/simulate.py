@@ -8,11 +8,13 @@ from typing import Final, final
 import numpy as np
 
 from verified_tir.ir.dtype import DType
+from verified_tir.validate.concrete import contents
 from verified_tir.validate.llvm.graph import Graph
-from verified_tir.validate.llvm.inputs import KINDS, contents
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import MAY_NAN, UNDEF_ID, Ids, Terms, beneath
 
+KINDS: Final = ("small", "ends", "bits", "normal", "zeros")
+"""Of contents, for inputs of kernels."""
 SAMPLES: Final = 20
 Signature = tuple[object, ...]
 

@@ -17,7 +17,7 @@ from typing import Final, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import compare, extra_events
-from verified_tir.validate.interface import Parameter, bind, listed, parameters
+from verified_tir.validate.interface import Side, listed
 from verified_tir.validate.llvm.decide import Judge, decide
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.parser import parse
@@ -133,9 +133,7 @@ class _Run:
         text = printed(llvm_text)
         module = parse(text)
         self.blocks = sum(len(f.blocks) for f in module.functions.values())
-        values = bind(self.func, self.sizes, None)
-        params = listed(parameters(self.func, values))
-        kernel = Kernel(self.func, params, values, module, text, self.limits.instructions)
+        kernel = Kernel(listed(Side.of(self.func, self.sizes)), module, text, self.limits.instructions)
         found = self._judged(kernel)
         if not isinstance(found, Equal) or self.left is None or not module.asks_where():
             return found
@@ -145,17 +143,14 @@ class _Run:
         return again
 
     def _judged(self, kernel: Kernel) -> Verdict:
-        params, values = kernel.params, kernel.values
         build = Builder(Terms())
         try:
-            program = in_machine_words(self.func)
-            first = execute(program, params, values, build, fast=True, budget=self.limits.operations)
+            program = replace(kernel.side, func=in_machine_words(self.func))
+            first = execute(program, build, fast=True, budget=self.limits.operations)
             if first.undefined is not None:
                 return Equal(vacuous=True)
-            self.left = run_kernel(
-                kernel.module, self.func, params, values, Graph(build),
-                limit=self.limits.instructions, backwards=kernel.backwards,
-            )  # fmt: skip
+            limit = self.limits.instructions
+            self.left = run_kernel(kernel.module, kernel.side, Graph(build), limit=limit, backwards=kernel.backwards)
         except (Refused, TooManyTerms) as problem:
             return self._tried(kernel).witness or Unknown(str(problem))
         return self._ended(kernel, build.terms, first, self.left)
@@ -174,7 +169,7 @@ class _Run:
         return self._memories(kernel, terms, first, left)
 
     def _memories(self, kernel: Kernel, terms: Terms, first: Exit, left: LLVMExit) -> Verdict:
-        params: Sequence[Parameter] = kernel.params
+        params = kernel.side.params
         memory = {position: (ids, ids[:0]) for position, ids in left.memory.items()}
         second = Exit(memory, left.events, (), first.world)
         gap = compare(terms, first, second, params, params)
