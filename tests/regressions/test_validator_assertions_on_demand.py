@@ -7,6 +7,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.validate import Equal, EqualInPart, Unknown
 from verified_tir.validate.demand import compare_on_demand
+from verified_tir.validate.interface import both_sides
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import Terms
 from verified_tir.validate.verdict import Verdict
@@ -18,7 +19,7 @@ def program(params: str, *lines: str) -> PrimFunc:
 
 def on_demand(params: str, before: list[str], after: list[str], sizes: dict[str, int]) -> Verdict:
     pair = program(params, *before), program(params, *after)
-    return compare_on_demand(*pair, sizes, {}, Builder(Terms()), Solver(budget=300_000), budget=10**6)
+    return compare_on_demand(both_sides(*pair, sizes, {}), Builder(Terms()), Solver(budget=300_000), budget=10**6)
 
 
 def test_assertions_of_programs_that_are_evaluated_on_demand() -> None:

@@ -15,6 +15,7 @@ from verified_tir import PrimFunc, parse_func
 from verified_tir.logic.solver import Solver
 from verified_tir.validate import Correspondence, Different, EqualInPart, Report, Verdict, validate
 from verified_tir.validate.demand import compare_on_demand
+from verified_tir.validate.interface import both_sides
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import Terms
 
@@ -26,7 +27,7 @@ def judged(
     report = validate(before, after, maps=maps)
     if on_demand:
         build, solver = Builder(Terms()), Solver(budget=300_000)
-        report = Report(compare_on_demand(before, after, {}, maps, build, solver, budget=100_000))
+        report = Report(compare_on_demand(both_sides(before, after, {}, maps), build, solver, budget=100_000))
     check_verdict(before, after, report, {}, maps)
     return report.verdict
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from verified_tir.ir.dtype import DType
+from verified_tir.validate.decide import same_summands
 from verified_tir.validate.operators import Builder
-from verified_tir.validate.summands import same_summands
 from verified_tir.validate.terms import Terms
 
 F32, F16, I32 = (DType.parse(t) for t in ("float32", "float16", "int32"))

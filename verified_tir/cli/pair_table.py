@@ -9,8 +9,7 @@ from typing import Final
 
 from verified_tir.cli.tables import aligned
 from verified_tir.durations import duration
-from verified_tir.validate.constructs import unsupported
-from verified_tir.validate.pairs import WORDS, Judgement
+from verified_tir.validate.pairs import WORDS, Judgement, unsupported
 
 _SIZES: Final = ("small", "medium", "huge", "symbolic")
 _UNDECIDED: Final = ("races unknown", "unknown", "failed")

@@ -12,10 +12,9 @@ from types import FrameType
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import ScriptError
-from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.interface import Correspondence
 from verified_tir.validate.memory import Refused
-from verified_tir.validate.pairs import WORDS, Budget, Judgement, TimeIsUp, Word, judge
+from verified_tir.validate.pairs import WORDS, Budget, Judgement, TimeIsUp, Word, judge, unsupported
 from verified_tir.validate.recorded import Record, correspondences, functions
 
 

@@ -208,8 +208,7 @@ class Calls:
         return view, 0 if bases is None else int(bases[0])
 
     def _whole(self, view: View, base: int) -> _Part:
-        if view.block.closed is not None:
-            raise Refused(f"an opaque call reaches {view.name}, parts of which are inaccessible")
+        _refuse_closed(view.block)
         return _Part(view.block, np.arange(base, base + view.span, dtype=np.int64))
 
     def _joined(self, state: int, argument: _Argument, blocks: Sequence[Memory]) -> int:
@@ -243,8 +242,7 @@ class Calls:
         if not local:
             for block in self.access.reachable:
                 if not any(part.block is block for part in found.values()):
-                    if block.closed is not None:
-                        raise Refused(f"an opaque call reaches {block.name}, parts of which are inaccessible")
+                    _refuse_closed(block)
                     found[block.serial, 0] = _Part(block, np.arange(block.ids.size, dtype=np.int64))
         return list(found.values())
 
@@ -257,8 +255,7 @@ class Calls:
         view = frame.views.get(region.buffer)
         if view is None:
             raise Refused(f"{name} is not declared here")
-        if view.block.closed is not None:
-            raise Refused(f"an opaque call reaches {name}, parts of which are inaccessible")
+        _refuse_closed(view.block)
         inside = np.ones(grid.shape[1], dtype=np.bool_)
         for axis, low, extent in zip(grid, mins, view.extents.shape, strict=True):
             inside &= (axis + low >= 0) & (axis + low < extent)
@@ -311,6 +308,11 @@ class Calls:
             new = self.build.choose(dtype, frame.guard[0], new, self.access.as_dtype(block.ids[part.at], dtype))
         self.build.operations += places.size
         self.access.memory.store(block, part.at, new)
+
+
+def _refuse_closed(block: Memory) -> None:
+    if block.closed is not None:
+        raise Refused(f"an opaque call reaches {block.name}, parts of which are inaccessible")
 
 
 def _is_pointer(argument: Expr) -> bool:

@@ -120,22 +120,14 @@ def with_wide_views(func: PrimFunc) -> PrimFunc:
             case DeclBuffer(buffer=view) if view.data in blocks and len(view.shape) == 1 and not view.strides:
                 room = _bytes(blocks[view.data])
                 extent = view.shape[0]
-                if room is not None and isinstance(extent, IntImm) and extent.value < room // _width(view.dtype):
-                    wider[view] = replace(view, shape=(const(room // _width(view.dtype), extent.dtype),))
+                if room is not None and isinstance(extent, IntImm) and extent.value < room // view.dtype.nbytes:
+                    wider[view] = replace(view, shape=(const(room // view.dtype.nbytes, extent.dtype),))
     return substitute_buffers(func, wider)
 
 
 def _bytes(buffer: Buffer) -> int | None:
-    room = _width(buffer.dtype)
-    for extent in buffer.shape:
-        if not isinstance(extent, IntImm) or buffer.strides:
-            return None
-        room *= extent.value
-    return room
-
-
-def _width(dtype: DType) -> int:
-    return dtype.scalar.nbytes * dtype.lanes
+    shape = None if buffer.strides else _shape(buffer, {})
+    return None if shape is None else math.prod(shape) * buffer.dtype.nbytes
 
 
 def with_bits_of_nan(func: PrimFunc) -> PrimFunc:

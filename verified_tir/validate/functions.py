@@ -13,9 +13,8 @@ from typing import final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
-from verified_tir.ir.find import data_vars
+from verified_tir.ir.find import data_vars, substitute_buffers
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, LetStmt, Stmt
 from verified_tir.ir.visit import map_children, refresh_binders, substitute, walk
 
@@ -67,8 +66,8 @@ class _Caller:
         inner, _ = refresh_binders(_Caller(self.functions, callee, (*self.inside, name)).whole().body)
         fresh = {v: Var.fresh(v.name, v.type) for v in values}
         views = {p: substitute(p, {**fresh, p.data: a.data}) for p, a in pairs.items()}
-        pointers = [(p.data, a.data) for p, a in pairs.items()]
-        made = _replaced(inner, dict([*pointers, *fresh.items(), *views.items()]))
+        pointers = {p.data: a.data for p, a in pairs.items()}
+        made: Stmt = substitute(substitute_buffers(inner, views), {**pointers, **fresh})
         for view in views.values():
             made = DeclBuffer(view, made)
         for v, e in values.items():
@@ -96,21 +95,3 @@ def _symbols(pairs: Mapping[Buffer, Buffer], scalars: Mapping[Var, Expr]) -> dic
                 if isinstance(mine, Var) and mine not in scalars and mine.dtype is given.dtype:
                     found.setdefault(mine, given)
     return found
-
-
-def _replaced(stmt: Stmt, new: Mapping[Node, Node]) -> Stmt:
-    """Variables and buffers replaced; a buffer before the variables in it."""
-    memo = dict(new)
-
-    def go(n: Node) -> Node:
-        found = memo.get(n)
-        if found is None:
-            found = memo[n] = map_children(n, go)
-        return found
-
-    made = go(stmt)
-    assert isinstance(made, Stmt)
-    return made
-
-
-__all__ = ["spelled_out"]

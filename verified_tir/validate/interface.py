@@ -356,9 +356,12 @@ class Side:
         return Side(func, parameters(func, values), values)
 
 
+Sides: TypeAlias = tuple[Side, Side]
+
+
 def both_sides(
     before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence]
-) -> tuple[Side, Side]:
+) -> Sides:
     """Both programs at known sizes.
 
     :raises Refused: if their interfaces do not correspond.

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias, final, get_args
 
 from verified_tir.ir.func import PrimFunc
-from verified_tir.validate.constructs import unsupported
 from verified_tir.validate.demand import MOST_ELEMENTS
 from verified_tir.validate.doubts import doubt
 from verified_tir.validate.interface import Correspondence
@@ -52,6 +51,23 @@ class Budget:
 _RACES: Final = 500_000  # operations to look for races in a program that is the same but for the kinds of loops
 _UNJUDGED: Final[tuple[Word, ...]] = ("unknown", "unsupported", "failed")
 _SAME: Final = "the same program, but for names, claims, annotations and kinds of loops"
+
+
+_CONSTRUCTS: Final = {
+    "scalable vectors": r"scalable vectors",
+    "leaving a loop or a function early": r"leaving a loop or a function early",
+    "a text that loses a declaration": r"^unknown name |dimensions and \d+ strides",
+    "a signature that changes": r"^before has \d+ parameters, after \d+|does not correspond to \w+ of before",
+    "calls between functions": r"is a call of another function",
+    "views moved in their block, with shapes that were not": r"beyond its declared shape, inside its block",
+    "a NaN's bits": r"^a NaN is re-read",
+}
+"""Constructs that the validator does not support, whose pairs are counted apart, and what refusals say of them."""
+
+
+def unsupported(reason: str) -> str | None:
+    """The name of the construct that a refusal is about; ``None`` if it is about something else."""
+    return next((name for name, pattern in _CONSTRUCTS.items() if re.search(pattern, reason)), None)
 
 
 class TimeIsUp(Exception):

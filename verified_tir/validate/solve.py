@@ -39,6 +39,10 @@ Inputs: TypeAlias = dict[tuple[int, int], int]
 """Values of inputs, floats as bits: by position of the parameter, and by number of the scalar in it."""
 
 
+_Pair: TypeAlias = tuple[Term, Term]
+"""A term's value, and where it is defined."""
+
+
 class NotExpressible(Exception):
     """The logic has no words for a term."""
 
@@ -77,29 +81,26 @@ class Question:
 
     def equal(self, a: int, b: int) -> bool:
         """Whether, where ``a`` is defined, ``b`` is defined and has its bits."""
-        if self._products(a, b) > MOST_PRODUCTS:
+        found = self._translated(a, b) if self._products(a, b) <= MOST_PRODUCTS else None
+        if found is None:
             return False
-        memo: dict[int, tuple[Term, Term]] = {}
-        try:
-            (x, there), (y, here) = self._pair(a, memo), self._pair(b, memo)
-            if x.sort != y.sort:
-                return False
-            return self._prove(logic.implies(there, logic.and_(here, logic.eq(x, y))), memo)
-        except NotExpressible:
-            return False
+        (x, there), (y, here), memo = found
+        return x.sort == y.sort and self._prove(logic.implies(there, logic.and_(here, logic.eq(x, y))), memo)
 
     def implied(self, guard: int, condition: int) -> bool:
         """Whether undefined behaviour of *after* is undefined behaviour of *before* too."""
-        if len(self.cone(guard, condition, most=LARGEST_CONE)) > LARGEST_CONE:
-            return False
-        memo: dict[int, tuple[Term, Term]] = {}
-        try:
-            goal = logic.not_(logic.and_(self._pair(guard, memo)[0], self._pair(condition, memo)[0]))
-            return self._prove(goal, memo)
-        except NotExpressible:
-            return False
+        found = self._translated(guard, condition) if self.small((guard, condition)) else None
+        return found is not None and self._prove(_not_both(*found[:2]), found[2])
 
-    def _prove(self, goal: Term, memo: dict[int, tuple[Term, Term]]) -> bool:
+    def _translated(self, a: int, b: int) -> tuple[_Pair, _Pair, dict[int, _Pair]] | None:
+        """Two terms in the logic; ``None`` if it has no words for them."""
+        memo: dict[int, _Pair] = {}
+        try:
+            return self._pair(a, memo), self._pair(b, memo), memo
+        except NotExpressible:
+            return None
+
+    def _prove(self, goal: Term, memo: dict[int, _Pair]) -> bool:
         if goal is logic.TRUE:
             return True
         self.asked += 1
@@ -109,13 +110,13 @@ class Question:
         self.undecided += isinstance(verdict, Unknown)
         return isinstance(verdict, Proved)
 
-    def _given(self, flags: Iterable[tuple[int, int]], memo: dict[int, tuple[Term, Term]]) -> tuple[Term, ...]:
+    def _given(self, flags: Iterable[tuple[int, int]], memo: dict[int, _Pair]) -> tuple[Term, ...]:
         """That some conditions of undefined behaviour are false, and the bounds of all integers that are mentioned."""
         given = []
         for pair in flags:
-            if len(self.cone(*pair, most=LARGEST_CONE)) <= LARGEST_CONE:
+            if self.small(pair):
                 try:
-                    given.append(logic.not_(logic.and_(self._pair(pair[0], memo)[0], self._pair(pair[1], memo)[0])))
+                    given.append(_not_both(self._pair(pair[0], memo), self._pair(pair[1], memo)))
                 except NotExpressible:
                     continue
         for term, (formula, _) in memo.items():
@@ -131,32 +132,24 @@ class Question:
         """Inputs with which ``a`` is defined, and ``b`` is not or has other bits, if Z3 finds some soon."""
         if self._products(a, b) > MOST_PRODUCTS or not (self.small((a, b)) or self.chosen((a, b))):
             return None
-        memo: dict[int, tuple[Term, Term]] = {}
-        try:
-            (x, there), (y, here) = self._pair(a, memo), self._pair(b, memo)
-            if x.sort != y.sort:
-                return None if y.sort != logic.INT or here is not logic.FALSE else self._inputs(logic.not_(there), memo)
-            return self._inputs(logic.implies(there, logic.and_(here, logic.eq(x, y))), memo)
-        except NotExpressible:
+        found = self._translated(a, b)
+        if found is None:
             return None
+        (x, there), (y, here), memo = found
+        if x.sort != y.sort:
+            return None if y.sort != logic.INT or here is not logic.FALSE else self._inputs(logic.not_(there), memo)
+        return self._inputs(logic.implies(there, logic.and_(here, logic.eq(x, y))), memo)
 
     def both(self, guard: int, condition: int) -> Inputs | None:
         """Inputs with which two conditions hold: a way to undefined behaviour of *after*."""
-        if len(self.cone(guard, condition, most=LARGEST_CONE)) > LARGEST_CONE:
-            return None
-        memo: dict[int, tuple[Term, Term]] = {}
-        try:
-            return self._inputs(
-                logic.not_(logic.and_(self._pair(guard, memo)[0], self._pair(condition, memo)[0])), memo
-            )
-        except NotExpressible:
-            return None
+        found = self._translated(guard, condition) if self.small((guard, condition)) else None
+        return None if found is None else self._inputs(_not_both(*found[:2]), found[2])
 
     def any(self) -> Inputs | None:
         """Inputs with which *before* may have a meaning: none of its conditions of undefined behaviour holds."""
         return self._inputs(logic.FALSE, {})
 
-    def _inputs(self, goal: Term, memo: dict[int, tuple[Term, Term]]) -> Inputs | None:
+    def _inputs(self, goal: Term, memo: dict[int, _Pair]) -> Inputs | None:
         """Inputs that refute a goal and violate no condition of *before*.
 
         What the logic knows nothing about may still be otherwise, so these are worth a run and prove nothing.
@@ -179,14 +172,14 @@ class Question:
 
     # ------------------------------------------------------------------------------------------- translation
 
-    def _pair(self, root: int, memo: dict[int, tuple[Term, Term]]) -> tuple[Term, Term]:
+    def _pair(self, root: int, memo: dict[int, _Pair]) -> _Pair:
         """A term's value, and where it is defined."""
         for term in self.cone(root):
             if term not in memo:
                 memo[term] = self._translate(term, memo)
         return memo[root]
 
-    def _translate(self, term: int, memo: dict[int, tuple[Term, Term]]) -> tuple[Term, Term]:
+    def _translate(self, term: int, memo: dict[int, _Pair]) -> _Pair:
         terms = self.terms
         op, dtype = terms.op_of(term), terms.dtype_of(term)
         if op == "undef":
@@ -211,12 +204,17 @@ class Question:
             return _any(_sort(terms.result_dtype(term)), term), logic.FALSE
         return _apply(op, dtype, terms.result_dtype(term), values), defined
 
-    def _choice(self, operands: tuple[int, ...], memo: dict[int, tuple[Term, Term]], dtype: DType) -> tuple[Term, Term]:
+    def _choice(self, operands: tuple[int, ...], memo: dict[int, _Pair], dtype: DType) -> _Pair:
         (c, known), (x, left), (y, right) = (memo[k] for k in operands)
         sort = _sort(dtype)
         x = x if left is not logic.FALSE else _any(sort, operands[1])
         y = y if right is not logic.FALSE else _any(sort, operands[2])
         return logic.ite(c, x, y), logic.and_(known, logic.ite(c, left, right))
+
+
+def _not_both(one: _Pair, other: _Pair) -> Term:
+    """That two conditions do not hold at once."""
+    return logic.not_(logic.and_(one[0], other[0]))
 
 
 def _any(sort: str, term: int) -> Term:

@@ -26,7 +26,7 @@ from verified_tir.validate.compare import compare, extra_events, holding
 from verified_tir.validate.concrete import Search, search
 from verified_tir.validate.decide import Decision, decide, inputs_to_try, inputs_with_a_meaning
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
-from verified_tir.validate.interface import Correspondence, Side, both_sides, listed
+from verified_tir.validate.interface import Correspondence, Side, Sides, both_sides, listed
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
@@ -73,20 +73,20 @@ def validate(  # noqa: PLR0913 (all but two by name)
     solver = solver or Solver(budget=BUDGET)
     limits = _Limits(fast, most_operations, most_steps, most_elements, reordered)
     try:
-        pair = spelled_out(before), spelled_out(after), sizes, maps or {}
-        if most_elements and too_long(*pair, most_operations):
+        sides = both_sides(spelled_out(before), spelled_out(after), sizes, maps or {})
+        if most_elements and too_long(sides, most_operations):
             raise Oversize(f"more than {most_operations} operations")
-        verdict = _judge(*pair, build, solver, findings, limits)
+        verdict = _judge(sides, build, solver, findings, limits)
         if isinstance(verdict, Unknown) and declares_calls(before) and declares_calls(after):
             said: list[str] = []
-            believed = _judge(*pair, build, solver, said, replace(limits, declared=True))
+            believed = _judge(sides, build, solver, said, replace(limits, declared=True))
             if not isinstance(believed, Unknown):
                 verdict, findings = believed, [*said, "opaque calls are believed to touch what their blocks declare"]
     except (Oversize, TooManyTerms) as problem:  # races that were found until then are races
         verdict = Unknown(str(problem))
         if most_elements:
             build = Builder(Terms())
-            verdict = compare_on_demand(*pair, build, solver, budget=most_operations, elements=most_elements)
+            verdict = compare_on_demand(sides, build, solver, budget=most_operations, elements=most_elements)
     except Refused as problem:
         verdict = Unknown(str(problem))
     return Report(verdict, tuple(findings), sizes, build.operations, time.perf_counter() - start)
@@ -121,17 +121,7 @@ class _Limits:
     declared: bool = False
 
 
-def _judge(
-    before: PrimFunc,
-    after: PrimFunc,
-    sizes: Mapping[str, int],
-    maps: Mapping[str, Correspondence],
-    build: Builder,
-    solver: Solver,
-    findings: list[str],
-    limits: _Limits,
-) -> Verdict:
-    sides = both_sides(before, after, sizes, maps)
+def _judge(sides: Sides, build: Builder, solver: Solver, findings: list[str], limits: _Limits) -> Verdict:
     for side in sides:
         listed(side)
 
@@ -181,7 +171,7 @@ def _memories(
     build: Builder,
     first: Exit,
     second: Exit,
-    sides: tuple[Side, Side],
+    sides: Sides,
     solver: Solver,
     tried: _Tried,
     may_reorder: bool,
@@ -211,7 +201,7 @@ def _memories(
         if found.witness is None and not found.cut:
             found = tried(passed_over, inputs_to_try(build.terms, decision, first, events, solver))
         if found.witness is None and found.cut:
-            in_part = replayed_in_part(*sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
+            in_part = replayed_in_part(sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
             return in_part or Unknown(f"{decision.left} (the programs could not be run)", bool(decision.undecided))
         return found.witness or Unknown(decision.left, bool(decision.undecided))
     return _settled(decision, vacuous)

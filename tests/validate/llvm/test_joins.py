@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, cast
 
 from verified_tir.validate.llvm.code import BlockCode, Code
-from verified_tir.validate.llvm.joins import joins
 
 RET: tuple[object, ...] = ("ret", -1)
 
@@ -13,7 +12,7 @@ RET: tuple[object, ...] = ("ret", -1)
 def meeting(**ends: tuple[object, ...]) -> dict[str, str | None]:
     """The joins of a function whose blocks end so."""
     blocks = {name: BlockCode(name, (), {}, (), (), end) for name, end in ends.items()}
-    return joins(Code(cast(Any, None), [], (), blocks))
+    return Code(cast(Any, None), [], (), blocks).joins
 
 
 def test_of_branches() -> None:

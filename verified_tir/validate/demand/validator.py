@@ -17,7 +17,6 @@ import numpy as np
 
 from verified_tir.ir.dtype import BOOL, PointerType
 from verified_tir.ir.find import data_vars
-from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import Gap, compare, extra_events
 from verified_tir.validate.decide import decide
@@ -31,7 +30,7 @@ from verified_tir.validate.demand.versions import SparseAccess
 from verified_tir.validate.demand.witness import look
 from verified_tir.validate.execute import Asserted
 from verified_tir.validate.frame import Value
-from verified_tir.validate.interface import Correspondence, Parameter, Side, both_sides
+from verified_tir.validate.interface import Parameter, Side, Sides
 from verified_tir.validate.memory import Refused, UndefinedRun
 from verified_tir.validate.normal import Normaliser, TooLarge
 from verified_tir.validate.operators import Builder
@@ -68,42 +67,26 @@ class Program:
         return {s.parameter for s in self.outline.storage.values() if s.parameter is not None and s.writers}
 
 
-def too_long(
-    before: PrimFunc,
-    after: PrimFunc,
-    sizes: Mapping[str, int],
-    maps: Mapping[str, Correspondence],
-    operations: int,
-) -> bool:
+def too_long(sides: Sides, operations: int) -> bool:
     """Whether it is certain before the execution that one of the programs takes more operations."""
     try:
-        first, second = map(Program.of, both_sides(before, after, sizes, maps))
+        return max(Outline(side).length for side in sides) > operations
     except Refused:
         return False
-    return max(first.outline.length, second.outline.length) > operations
 
 
 def compare_on_demand(
-    before: PrimFunc,
-    after: PrimFunc,
-    sizes: Mapping[str, int],
-    maps: Mapping[str, Correspondence],
-    build: Builder,
-    solver: Solver,
-    *,
-    budget: int,
-    elements: int = MOST_ELEMENTS,
+    sides: Sides, build: Builder, solver: Solver, *, budget: int, elements: int = MOST_ELEMENTS
 ) -> Verdict:
     """The verdict on some elements.
 
     :param budget: operations to execute symbolically in each program at most.
     :param elements: how many elements to compare, at most; fewer if they depend on too much.
     """
-    most = budget
     try:
-        first, second = map(Program.of, both_sides(before, after, sizes, maps))
+        first, second = map(Program.of, sides)
         while True:
-            chosen, total, closures = _needed(first, second, build, elements, most)
+            chosen, total, closures = _needed(first, second, build, elements, budget)
             try:
                 return _judge(first, second, closures, chosen, total, build, solver, budget)
             except TooManyTerms:
@@ -303,17 +286,17 @@ def _read(access: SparseAccess, parameter: Parameter, at: Ids) -> Ids:
 
 
 def replayed_in_part(
-    before: Side, after: Side, terms: Terms, one: Exit, other: Exit, pairs: Sequence[tuple[int, int]], budget: int
+    sides: Sides, terms: Terms, one: Exit, other: Exit, pairs: Sequence[tuple[int, int]], budget: int
 ) -> Different | None:
     """A witness for terms that differ, of programs that were executed as a whole but take too long to be run.
 
     Only where parameters did not move.
     """
-    if any(p.index_map is not None for p in after.params):
+    if any(p.index_map is not None for side in sides for p in side.params):
         return None
     build = Builder(Terms())
     try:
-        first, second = Program.of(before), Program.of(after)
+        first, second = map(Program.of, sides)
         chosen = {k: np.arange(len(left), dtype=np.int64) for k, (left, _) in one.memory.items()}
         pairs = differing(terms, one, pairs)
         doubtful = _doubtful(one, other, chosen, pairs) if pairs else []

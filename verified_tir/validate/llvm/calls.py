@@ -8,11 +8,10 @@ from typing import Final
 from verified_tir.validate.llvm.blocks import Undefined
 from verified_tir.validate.llvm.code import Registers, Step, Value
 from verified_tir.validate.llvm.graph import UNDEF
-from verified_tir.validate.llvm.intrinsics import lanewise
+from verified_tir.validate.llvm.intrinsics import lanewise, reduction
 from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.memory_calls import MEMORY_CALLS
 from verified_tir.validate.llvm.promises import mismatch, promised
-from verified_tir.validate.llvm.reductions import reduction
 from verified_tir.validate.llvm.syntax import NOTHING, Instruction
 from verified_tir.validate.memory import Refused
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias, final
 
 from verified_tir.validate.llvm.graph import Lane
@@ -30,9 +31,21 @@ class BlockCode:
     steps: tuple[Step, ...]
     end: tuple[object, ...]
 
+    @property
+    def successors(self) -> tuple[str, ...]:
+        """The blocks that may come next."""
+        match self.end:
+            case ("br", str() as label):
+                return (label,)
+            case ("if", _, str() as yes, str() as no):
+                return (yes, no)
+            case ("switch", _, _, dict() as cases, str() as default):
+                return (*dict.fromkeys(cases.values()), default)
+        return ()
+
 
 @final
-@dataclass(slots=True)
+@dataclass
 class Code:
     """A function, ready to run: ``template`` has the constants in their slots."""
 
@@ -41,7 +54,22 @@ class Code:
     parameters: tuple[int, ...]
     blocks: dict[str, BlockCode]
     seen: set[str] = field(default_factory=set)
-    joins: dict[str, str | None] | None = None
+
+    @cached_property
+    def joins(self) -> dict[str, str | None]:
+        """Where the ways out of each block meet: in its immediate postdominator; ``None`` for the function's end.
+
+        Ways into unreachable code do not count.
+        """
+        import networkx as nx
+
+        end = object()
+        back = nx.DiGraph()
+        back.add_node(end)
+        for name, block in self.blocks.items():
+            back.add_edges_from((after, name) for after in ((end,) if block.end[0] == "ret" else block.successors))
+        nearest = nx.immediate_dominators(back, end)
+        return {name: None if nearest.get(name) is end else nearest.get(name) for name in self.blocks}
 
 
 @final

@@ -20,7 +20,7 @@ def fork(machine: Machine, code: Code, r: Registers, block: BlockCode, ways: Seq
     key = (machine.depth, block.name)
     if key in machine.forked:
         raise Refused("LLVM IR: how often a loop runs depends on data")
-    stop = machine.joins(code)[block.name]
+    stop = code.joins[block.name]
     machine.forked.add(key)
     outer, guard = machine.blocks.journal, machine.guard
     try:

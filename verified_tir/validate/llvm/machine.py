@@ -15,7 +15,6 @@ from verified_tir.validate.llvm.floats import Floats
 from verified_tir.validate.llvm.forks import fork
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
 from verified_tir.validate.llvm.integers import Integers
-from verified_tir.validate.llvm.joins import joins
 from verified_tir.validate.llvm.promises import promised
 from verified_tir.validate.llvm.syntax import (
     FLOATS,
@@ -215,7 +214,7 @@ class Machine:
                 if isinstance(following, Arrival):
                     return following
                 arrival = fork(self, code, r, block, following)
-                meeting = self.joins(code)[block.name]
+                meeting = code.joins[block.name]
                 if arrival.returned or meeting is None or meeting == stop:
                     return arrival
                 block = code.blocks[meeting]
@@ -275,9 +274,3 @@ class Machine:
             ways.append((here, label))
             none = self.graph.both(none, self.graph.negate(here))
         return [*ways, (none, default)]
-
-    def joins(self, code: Code) -> dict[str, str | None]:
-        """Where the ways out of each block meet."""
-        if code.joins is None:
-            code.joins = joins(code)
-        return code.joins
