@@ -16,14 +16,14 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import IntImm, Load
+from verified_tir.ir.expr import IntImm
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, Stmt, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.stmt import Allocate
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.edits import accesses, moves_of, redirected
 from verified_tir.schedule.session import Session, fail
 
 
@@ -36,28 +36,19 @@ class BoolStorage(Pass):
         session = work.session
         for param in reversed(session.func.params):
             buffer = session.func.buffer_of(param)
-            if buffer is not None and buffer.dtype.is_bool and _accesses(session.func.body, buffer):
+            if buffer is not None and buffer.dtype.is_bool and accesses(session.func.body, buffer):
                 new = _bytes(session, buffer)
                 session.apply(Declare((), new, True))
                 _redirect(session, (0,), buffer, new)
-        work.each(_is_bool, lambda path, stmt: _local(work, path, stmt))
-
-
-def _is_bool(stmt: Stmt) -> bool:
-    return isinstance(stmt, Allocate) and stmt.buffer.dtype.is_bool
+        work.each(Allocate, lambda path, s: _local(work, path, s.buffer), lambda s: s.buffer.dtype.is_bool)
 
 
 def _is_plain(buffer: Buffer) -> bool:
     return not buffer.strides and isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
 
 
-def _accesses(stmt: Stmt, buffer: Buffer) -> list[Load | Store]:
-    return [n for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer]
-
-
-def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
-    assert isinstance(stmt, Allocate)
-    session, old = work.session, stmt.buffer
+def _local(work: Lowering, path: Path, old: Buffer) -> None:
+    session = work.session
     if not _is_plain(old):
         work.note(f"{old.name} stays an array of bool: its elements do not fill its block")
         return
@@ -68,8 +59,7 @@ def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
 
 
 def _redirect(session: Session, path: Path, old: Buffer, new: Buffer) -> None:
-    indices = dict.fromkeys(n.indices for n in _accesses(session.stmt(path), old))
-    session.apply(redirected(path, old, new, tuple((x, x) for x in indices)))
+    session.apply(redirected(path, old, new, moves_of(session.stmt(path), old)))
 
 
 def _bytes(session: Session, old: Buffer) -> Buffer:
@@ -77,7 +67,7 @@ def _bytes(session: Session, old: Buffer) -> Buffer:
 
     :raises TacticFailed: if the block has other views, which would go on storing bools, or bytes that are none.
     """
-    if any(isinstance(n, Buffer) and n.data is old.data and n is not old for n in walk(session.func)):
+    if any(b.data is old.data and b is not old for b in nodes_of(session.func, Buffer)):
         raise fail(f"{old.name} has other views, which would see bytes where they saw bools")
     return Buffer.declare(
         f"{old.name}_bytes", old.shape, DType.parse("int8").with_lanes(old.dtype.lanes), data=old.data,

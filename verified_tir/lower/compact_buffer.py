@@ -14,23 +14,24 @@ buffer under other indices, and become such accesses first; a buffer with views 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Ramp, Var
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Ramp, Var
+from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly
-from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt, Store
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, If, Seq, Stmt
 from verified_tir.ir.sugar import binary, const
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import mentions
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.scope import Drop
 from verified_tir.lower.flatten_buffer import flat_indices, of_one_type
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.schedule.edits import Indices, redirected
+from verified_tir.schedule.edits import Indices, moves_of, redirected
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.ramps import as_ramps
@@ -49,11 +50,9 @@ class CompactBuffer(Pass):
     sink: bool = True
 
     def lower(self, work: Lowering) -> None:
-        work.each(lambda s: isinstance(s, Allocate), lambda path, s: self._compact(work, path, s))
+        work.each(Allocate, lambda path, s: self._compact(work, path, s.buffer))
 
-    def _compact(self, work: Lowering, path: Path, stmt: Stmt) -> None:
-        assert isinstance(stmt, Allocate)
-        buffer = stmt.buffer
+    def _compact(self, work: Lowering, path: Path, buffer: Buffer) -> None:
         try:
             with work.session.atomic():
                 if _without_views(work.session, path, buffer):
@@ -85,25 +84,24 @@ def _window(buffer: Buffer, found: list[tuple[Expr, Expr]]) -> LayoutMap:
 def sink(session: Session, path: Path) -> Path:
     """Move the allocation at ``path`` inwards as far as the kernel allows; gives its place."""
     while True:
-        stmt = session.stmt(path)
-        assert isinstance(stmt, Allocate)
+        stmt = session.at(path, Allocate)
         match stmt.body:
             case For() if session.attempt(moved(path, "sink")):
                 path = (*path, 0)
             case If(else_body=None) if session.attempt(moved(path, "narrow")):
                 path = (*path, 0)
             case Seq(stmts=stmts):
-                used = [k for k, s in enumerate(stmts) if any(n is stmt.buffer.data for n in walk(s))]
+                used = [k for k, s in enumerate(stmts) if mentions(s, frozenset({stmt.buffer.data}))]
                 around = not used or (used[0] == 0 and used[-1] == len(stmts) - 1)
                 if around or not session.attempt(moved(path, "narrow")):
                     return path
-                path = _allocation(session, stmt.buffer)
+                path = _place(session, stmt.buffer)
             case _:
                 return path
 
 
-def _allocation(session: Session, buffer: Buffer) -> Path:
-    return next(p for p, s in places(session.func.body, lambda s: isinstance(s, Allocate) and s.buffer is buffer))
+def _place(session: Session, buffer: Buffer) -> Path:
+    return session.find(Allocate, lambda s: s.buffer is buffer)[0][0]
 
 
 def _without_views(session: Session, path: Path, buffer: Buffer) -> int:
@@ -112,24 +110,13 @@ def _without_views(session: Session, path: Path, buffer: Buffer) -> int:
     :raises TacticFailed: if a view cannot be done without.
     """
     gone = 0
-    while True:
-        inside = [
-            (p, s)
-            for p, s in places(session.func.body, lambda s: isinstance(s, DeclBuffer) and s.buffer.data is buffer.data)
-            if p[: len(path)] == path
-        ]
-        if not inside:
-            return gone
+    while inside := session.find(DeclBuffer, lambda s: s.buffer.data is buffer.data, under=path):
         gone += 1
         where, declared = inside[-1]
-        assert isinstance(declared, DeclBuffer)
-        view = declared.buffer
-        accesses = dict.fromkeys(
-            n.indices for n in walk(declared.body) if isinstance(n, (Load, Store)) and n.buffer is view
-        )
-        moves = tuple((x, _through(view, buffer, x)) for x in accesses)
-        session.apply(redirected((*where, 0), view, buffer, moves))
+        moves = moves_of(declared.body, declared.buffer, partial(_through, declared.buffer, buffer))
+        session.apply(redirected((*where, 0), declared.buffer, buffer, moves))
         session.apply(Drop(where))
+    return gone
 
 
 def _through(view: Buffer, owner: Buffer, indices: Indices) -> Indices:

@@ -14,22 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from math import prod
 from typing import final
 
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Cast, Expr, IntImm, Load, Ramp
+from verified_tir.ir.expr import Cast, Expr, IntImm, Ramp
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
+from verified_tir.ir.stmt import Allocate, DeclBuffer
 from verified_tir.ir.sugar import binary, const
-from verified_tir.ir.visit import walk
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.schedule.edits import Indices, redirected
+from verified_tir.schedule.edits import Indices, accesses, moves_of, redirected
 from verified_tir.schedule.session import TacticFailed
 
 
@@ -45,10 +46,10 @@ class FlattenBuffer(Pass):
     def lower(self, work: Lowering) -> None:
         depth = 0
         for b in work.session.func.buffers:
-            if _is_nested(b) and _accesses(work.session.func.body, b):
+            if _is_nested(b) and accesses(work.session.func.body, b):
                 depth += _through(work, (0,) * depth, b)
-        work.each(lambda s: isinstance(s, Allocate) and _is_nested(s.buffer), lambda path, s: _local(work, path, s))
-        work.each(lambda s: isinstance(s, DeclBuffer) and _is_nested(s.buffer), lambda path, s: _alias(work, path, s))
+        work.each(Allocate, lambda path, s: _local(work, path, s.buffer), lambda s: _is_nested(s.buffer))
+        work.each(DeclBuffer, lambda path, s: _alias(work, path, s.buffer), lambda s: _is_nested(s.buffer))
 
 
 def _is_nested(b: Buffer) -> bool:
@@ -56,16 +57,14 @@ def _is_nested(b: Buffer) -> bool:
     return len(b.shape) != len(b.axis_separators) + 1
 
 
-def _local(work: Lowering, path: Path, stmt: Stmt) -> None:
+def _local(work: Lowering, path: Path, old: Buffer) -> None:
     """The block is allocated flat; the old shape is a view of it until nothing uses it any more."""
-    assert isinstance(stmt, Allocate)
-    _first(work, stmt.buffer, path, lambda flat: MergeAllocations(path, (), flat), Drop((*path, 0)))
+    _first(work, old, path, lambda flat: MergeAllocations(path, (), flat), Drop((*path, 0)))
 
 
-def _alias(work: Lowering, path: Path, stmt: Stmt) -> None:
+def _alias(work: Lowering, path: Path, old: Buffer) -> None:
     """A flat view is declared within the old one, which goes."""
-    assert isinstance(stmt, DeclBuffer)
-    if _through(work, (*path, 0), stmt.buffer):
+    if _through(work, (*path, 0), old):
         work.session.attempt(Drop(path))
 
 
@@ -97,13 +96,13 @@ def _first(work: Lowering, old: Buffer, path: Path, declare: Callable[[Buffer], 
 
 def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
     """All accesses below ``path`` go through the flat view, with int64 arithmetic if int32 cannot be proved enough."""
-    accesses = _accesses(work.session.stmt(path), old)
+    stmt = work.session.stmt(path)
     wide = any(e.dtype.bits > 32 for e in flat.shape)
     ways = [] if wide else [(False, True), (False, False)]
     if wide or _may_widen(old):
         ways.append((True, True))
     for widen, simple in ways:  # (2 * i + j) * m fits where 2 * m * i, which is simpler, may not
-        moves = tuple((x, flat_indices(old, x, widen=widen, simple=simple)) for x in accesses)
+        moves = moves_of(stmt, old, partial(flat_indices, old, widen=widen, simple=simple))
         try:
             work.session.apply(redirected(path, old, flat, moves))
             break
@@ -114,18 +113,9 @@ def _redirect(work: Lowering, path: Path, old: Buffer, flat: Buffer) -> None:
         work.note(f"the indices of {old.name} are computed in int64: they may not fit int32")
 
 
-def _accesses(stmt: Stmt, buffer: Buffer) -> list[Indices]:
-    """The different indices by which a buffer is accessed."""
-    found = (n.indices for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer)
-    return list(dict.fromkeys(found))
-
-
 def _is_huge(b: Buffer) -> bool:
     """Whether a constant shape has more elements than int32 can count."""
-    count = 1
-    for extent in b.shape:
-        count *= extent.value if isinstance(extent, IntImm) else 1
-    return count >= 2**31
+    return prod(extent.value for extent in b.shape if isinstance(extent, IntImm)) >= 2**31
 
 
 def _may_widen(b: Buffer) -> bool:

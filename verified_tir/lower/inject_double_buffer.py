@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.expr import Var
-from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq, Stmt
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import mentions
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.rule_builders import annotated, moved, unwrapped
@@ -43,24 +43,22 @@ class InjectDoubleBuffer(Pass):
 
     def lower(self, work: Lowering) -> None:
         session = work.session
-        marked = {s.node for _, s in places(session.func.body, _is_mark) if isinstance(s, AttrStmt)}
-        work.each(_is_mark, lambda path, _: session.apply(unwrapped(path)))
-        for _, s in places(session.func.body, lambda s: isinstance(s, Allocate)):
-            if isinstance(s, Allocate) and any(key == MARK for key, _ in s.annotations):
-                marked.add(s.buffer.data)
+        marked = {s.node for _, s in session.find(AttrStmt, _is_mark)}
+        work.each(AttrStmt, lambda path, _: session.apply(unwrapped(path)), _is_mark)
+        marked |= {s.buffer.data for _, s in session.find(Allocate, lambda s: MARK in dict(s.annotations))}
         for data in sorted((d for d in marked if isinstance(d, Var)), key=lambda v: v.uid):
             _double(session, data)
 
 
-def _is_mark(stmt: Stmt) -> bool:
-    return isinstance(stmt, AttrStmt) and stmt.key == MARK
+def _is_mark(stmt: AttrStmt) -> bool:
+    return stmt.key == MARK
 
 
 def _place(session: Session, data: Var) -> tuple[Path, Allocate]:
-    for path, s in places(session.func.body, lambda s: isinstance(s, Allocate)):
-        if isinstance(s, Allocate) and s.buffer.data is data:
-            return path, s
-    raise fail(f"{data.name} is marked {MARK}, but it is not a local buffer")
+    found = session.find(Allocate, lambda s: s.buffer.data is data)
+    if not found:
+        raise fail(f"{data.name} is marked {MARK}, but it is not a local buffer")
+    return found[0]
 
 
 def _double(session: Session, data: Var) -> None:
@@ -83,8 +81,7 @@ def _double(session: Session, data: Var) -> None:
 def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
     """The allocation as the body of the loop that is to alternate: the innermost around it, or the one right below."""
     while True:
-        stmt = session.stmt(path)
-        assert isinstance(stmt, Allocate)
+        stmt = session.at(path, Allocate)
         above = path
         while above and isinstance(session.stmt(above[:-1]), (Block, AttrStmt)):
             above = above[:-1]
@@ -94,7 +91,7 @@ def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
                 session.apply(moved(path, "sink"))
                 return (*path, 0), loop
             case Seq(stmts=stmts) if not isinstance(parent, For):
-                used = [k for k, s in enumerate(stmts) if any(n is data for n in walk(s))]
+                used = [k for k, s in enumerate(stmts) if mentions(s, frozenset({data}))]
                 if len(used) != 1:
                     raise fail(
                         f"{data.name} is marked {MARK}, but is used by several statements outside of a loop", path

@@ -19,15 +19,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Expr, IntImm
-from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq, Stmt
+from verified_tir.ir.expr import IntImm
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Seq
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import one_of_several
 from verified_tir.schedule.tactics.loops import rebuild
 
@@ -45,18 +46,17 @@ class InjectVirtualThread(Pass):
     def lower(self, work: Lowering) -> None:
         session = work.session
         while True:  # a loop that was distributed is several
-            found = list(places(session.func.body, _is_virtual))
+            found = session.find(For, _is_virtual)
             if not found:
                 return
             path, loop = found[-1]  # the innermost first: the others move past it
-            assert isinstance(loop, For)
             if not _step(session, path, loop):
                 kind: ForKind = "unrolled" if self.unroll and isinstance(loop.extent, IntImm) else "serial"
                 session.apply(of_kind(path, kind))
 
 
-def _is_virtual(stmt: Stmt) -> bool:
-    return isinstance(stmt, For) and stmt.thread.partition(".")[0] == "vthread"
+def _is_virtual(loop: For) -> bool:
+    return loop.thread.partition(".")[0] == "vthread"
 
 
 def _step(session: Session, path: Path, loop: For) -> bool:
@@ -66,23 +66,14 @@ def _step(session: Session, path: Path, loop: For) -> bool:
             return any(session.attempt(moves.fission(path, k)) for k in range(1, len(stmts)))
         case Block() | AttrStmt():
             return session.attempt(unwrapped((*path, 0)))
-        case Allocate():
-            return _expand(session, path, loop)
+        case Allocate(buffer=b):  # each virtual thread has its part of the buffer
+            own = loop.var if is_zero(loop.min) else loop.var - loop.min
+            return session.attempt(Couple((*path, 0), one_of_several(b, own, loop.extent)), moved(path, "hoist"))
         case For() as inner if not _is_virtual(inner) and inner.kind != "thread_binding":
             return _interchange(session, path, loop, inner)
         case If(condition=c) if loop.var not in free_vars(c):
             return session.attempt(moves.hoist(path))
     return False
-
-
-def _expand(session: Session, path: Path, loop: For) -> bool:
-    """Each virtual thread's part of the buffer."""
-    allocation = loop.body
-    assert isinstance(allocation, Allocate)
-    old = allocation.buffer
-    zero = isinstance(loop.min, IntImm) and loop.min.value == 0
-    own: Expr = loop.var if zero else loop.var - loop.min
-    return session.attempt(Couple((*path, 0), one_of_several(old, own, loop.extent)), moved(path, "hoist"))
 
 
 def _interchange(session: Session, path: Path, loop: For, inner: For) -> bool:

@@ -22,7 +22,7 @@ from typing import final
 
 from verified_tir.ir.expr import Binary, Expr, Not, Var
 from verified_tir.ir.find import loop_path
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of, sub_statements
@@ -54,8 +54,8 @@ class LoopPartition(Pass):
 
     def lower(self, work: Lowering) -> None:
         session = work.session
-        hinted = {s.var for _, s in places(session.func.body, _is_hinted) if isinstance(s, For)}
-        work.each(_is_hinted, lambda path, s: session.apply(annotated(path, _without_hint(s))))
+        hinted = {s.var for _, s in session.find(For, _is_hinted)}
+        work.each(For, lambda path, s: session.apply(annotated(path, _without_hint(s))), _is_hinted)
         once: dict[Var, Var] = {}  # the loop that a part was cut from, as it was in the beginning
         tried: set[tuple[Var, Expr]] = set()
         cuts = 0
@@ -120,21 +120,19 @@ def _leaves(condition: Expr) -> Iterator[Expr]:
             yield condition
 
 
-def _is_hinted(stmt: Stmt) -> bool:
-    return isinstance(stmt, For) and any(key == HINT for key, _ in stmt.annotations)
+def _is_hinted(loop: For) -> bool:
+    return HINT in dict(loop.annotations)
 
 
-def _without_hint(stmt: Stmt) -> Annotations:
-    assert isinstance(stmt, For)
-    return tuple((key, value) for key, value in stmt.annotations if key != HINT)
+def _without_hint(loop: For) -> Annotations:
+    return tuple((key, value) for key, value in loop.annotations if key != HINT)
 
 
 def _cuts(
     session: Session, only: set[Var] | None, once: dict[Var, Var], tried: set[tuple[Var, Expr]]
 ) -> Iterator[tuple[Path, For, Expr]]:
     """Loops, outermost first, with places where a condition in them may change."""
-    for path, loop in places(session.func.body, lambda s: isinstance(s, For)):
-        assert isinstance(loop, For)
+    for path, loop in session.find(For):
         if loop.kind not in ("serial", "parallel") or (only is not None and loop.var not in only):
             continue
         for condition, inner in _conditions(loop.body, ()):

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Var
-from verified_tir.ir.find import loop_path, reads_of, writes_of
-from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import For, Stmt, Store
+from verified_tir.ir.expr import Expr, IntImm, Load, Var
+from verified_tir.ir.find import loop_path, writes_of
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import bound_vars, free_vars
+from verified_tir.ir.visit import bound_vars, free_vars, nodes_of
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.rule_builders import annotated, of_kind
@@ -52,11 +52,9 @@ class LowerThreadAllreduce(Pass):
     reassociate: tuple[str, ...] = ()
 
     def lower(self, work: Lowering) -> None:
-        work.each(_is_marked, lambda path, _: self._tree(work.session, path))
+        work.each(For, lambda path, loop: self._tree(work.session, path, loop), lambda s: MARK in dict(s.annotations))
 
-    def _tree(self, session: Session, path: Path) -> None:
-        loop = session.stmt(path)
-        assert isinstance(loop, For)
+    def _tree(self, session: Session, path: Path, loop: For) -> None:
         threads = _threads(loop, path)
         result = _result(loop, path)
         origins = session.origins(result.data)
@@ -67,10 +65,6 @@ class LowerThreadAllreduce(Pass):
         while threads >= 2:
             rest = _divided(session, rest, threads, result, licence)
             threads //= 2
-
-
-def _is_marked(stmt: Stmt) -> bool:
-    return isinstance(stmt, For) and any(key == MARK for key, _ in stmt.annotations)
 
 
 def _threads(loop: For, path: Path) -> int:
@@ -96,16 +90,14 @@ def _result(loop: For, path: Path) -> Buffer:
 def _divided(session: Session, var: Var, threads: int, result: Buffer, licence: str) -> Var:
     """Partial results for one level of the tree; gives the loop that adds them up, of ``threads`` iterations."""
     split_loops = split(session, var, (None, threads))
-    path = loop_path(session.func, split_loops[0])
-    assert path is not None
+    path, _ = session.loop(split_loops[0])
     partial = Buffer.declare(f"{result.name}_{threads}", (const(threads),), result.dtype)
     index: Expr = split_loops[1]
     remedy = f'LowerThreadAllreduce(reassociate=("{result.name}",))'
     apply_licensed(session, Reassociate(path, partial, (index,)), result.data, licence, remedy)
     _vectorize(session, split_loops[1])
-    last = [s.var for _, s in places(session.func.body, lambda s: _adds_up(s, partial)) if isinstance(s, For)]
-    assert len(last) == 1
-    return last[0]
+    ((_, last),) = session.find(For, lambda s: _adds_up(s, partial))
+    return last.var
 
 
 def _vectorize(session: Session, var: Var) -> None:
@@ -114,11 +106,7 @@ def _vectorize(session: Session, var: Var) -> None:
         session.attempt(of_kind(path, "vectorized"))
 
 
-def _adds_up(stmt: Stmt, partial: Buffer) -> bool:
+def _adds_up(loop: For, partial: Buffer) -> bool:
     """Whether this is the loop that adds the partial results to the whole."""
-    return (
-        isinstance(stmt, For)
-        and isinstance(stmt.body, Store)
-        and stmt.body.buffer is not partial
-        and any(load.buffer is partial for load in reads_of(stmt.body))
-    )
+    reads = any(load.buffer is partial for load in nodes_of(loop.body, Load))
+    return isinstance(loop.body, Store) and loop.body.buffer is not partial and reads

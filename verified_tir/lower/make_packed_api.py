@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Load
-from verified_tir.ir.stmt import Annotations, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.stmt import Annotations
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.edits import moves_of, redirected
 from verified_tir.schedule.rule_builders import with_attributes
 
 PACKED = 1
@@ -46,10 +44,8 @@ class MakePackedAPI(Pass):
             return  # it was run before
         session.apply(with_attributes((*session.func.attrs, *missing)))
         for b in reversed(session.func.buffers):
-            found = dict.fromkeys(
-                n.indices for n in walk(session.func.body) if isinstance(n, (Load, Store)) and n.buffer is b
-            )
+            found = moves_of(session.func.body, b)
             if found and not b.strides:
                 view = Buffer(f"{b.name}_arg", b.data, b.dtype, b.shape, (), b.elem_offset, b.axis_separators)
                 session.apply(Declare((), view, True))
-                session.apply(redirected((0,), b, view, tuple((x, x) for x in found)))
+                session.apply(redirected((0,), b, view, found))

@@ -16,10 +16,10 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias, final
+from typing import TypeAlias, TypeVar, final
 
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
@@ -30,6 +30,8 @@ from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.session import Session, TacticFailed
+
+S = TypeVar("S", bound=Stmt)
 
 
 @final
@@ -45,16 +47,17 @@ class Lowering:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
-    def each(self, wanted: Callable[[Stmt], bool], change: Callable[[Path, Stmt], object]) -> None:
-        """Offer every statement that is wanted to ``change``, last first and inner before outer.
+    def each(
+        self, kind: type[S], change: Callable[[Path, S], object], wanted: Callable[[S], bool] = lambda _: True
+    ) -> None:
+        """Offer every statement of a class that is wanted to ``change``, last first and inner before outer.
 
         A change may replace the statement and what stands in and after it, but nothing before it.
         """
-        remaining = len(list(places(self.session.func.body, wanted)))
+        remaining = len(self.session.find(kind, wanted))
         while remaining:
             remaining -= 1
-            path, stmt = list(places(self.session.func.body, wanted))[remaining]
-            change(path, stmt)
+            change(*self.session.find(kind, wanted)[remaining])
 
 
 @final

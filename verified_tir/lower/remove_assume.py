@@ -14,7 +14,7 @@ from typing import final
 
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import Assume, Stmt
+from verified_tir.ir.stmt import Assume
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.tidy import remove_empty
@@ -27,11 +27,11 @@ class RemoveAssume(Pass):
     """Remove every ``T.assume``, and loops and branches that held nothing else."""
 
     def lower(self, work: Lowering) -> None:
-        def remove(path: Path, stmt: Stmt) -> None:
+        def remove(path: Path, stmt: Assume) -> None:
             try:
                 work.session.apply(Erase(path))
             except TacticFailed as kept:
                 work.note(f"kept {script(stmt).strip()}: {reason(kept.refusal)}")
 
-        work.each(lambda s: isinstance(s, Assume), remove)
+        work.each(Assume, remove)
         remove_empty(work)

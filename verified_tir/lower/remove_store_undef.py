@@ -19,7 +19,7 @@ from verified_tir.index.conditions import negate
 from verified_tir.ir.expr import Expr, IfThenElse, Select, Undef, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import LetStmt, Stmt, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import mentions, nodes_of, walk
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.lower.passes import Lowering, Pass
@@ -36,13 +36,12 @@ class RemoveStoreUndef(Pass):
     def lower(self, work: Lowering) -> None:
         undefined = _names_of_undef(work.session.func.body)
 
-        def remove(path: Path, stmt: Stmt) -> None:
-            assert isinstance(stmt, Store)
+        def remove(path: Path, stmt: Store) -> None:
             if not work.session.attempt(Erase(path)):
                 _remove_part(work, path, stmt.value)
 
-        work.each(lambda s: isinstance(s, Store) and _is_undefined(s.value, undefined), remove)
-        work.each(_unused, lambda path, _: work.session.attempt(Inline(path)))
+        work.each(Store, remove, lambda s: _is_undefined(s.value, undefined))
+        work.each(LetStmt, lambda path, _: work.session.attempt(Inline(path)), _unused)
         remove_empty(work)
 
 
@@ -69,8 +68,6 @@ def _is_undefined(value: Expr, names: set[Var]) -> bool:
     return any(isinstance(n, Undef) or n in names for n in walk(value))
 
 
-def _unused(stmt: Stmt) -> bool:
+def _unused(let: LetStmt) -> bool:
     """Whether a let gives undef a name that nobody uses."""
-    if not isinstance(stmt, LetStmt) or not any(isinstance(n, Undef) for n in walk(stmt.value)):
-        return False
-    return not any(n is stmt.var for n in walk(stmt.body))
+    return bool(nodes_of(let.value, Undef)) and not mentions(let.body, frozenset({let.var}))

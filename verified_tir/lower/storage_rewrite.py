@@ -15,12 +15,12 @@ the same.  Buffers with several physical axes are shared like others, since a vi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.lower.passes import Lowering, Pass, reason
@@ -38,14 +38,14 @@ class StorageRewrite(Pass):
 
     def lower(self, work: Lowering) -> None:
         _narrow(work.session)
-        work.each(lambda s: isinstance(s, Seq), lambda path, _: _share(work, path))
+        work.each(Seq, lambda path, s: _share(work, path, s))
 
 
 def _narrow(session: Session) -> None:
     """Shrink the scope of every allocation as far as it goes, inner ones first."""
     tried: set[Stmt] = set()
     while True:
-        found = [(p, s) for p, s in places(session.func.body, _may_narrow) if s not in tried]
+        found = session.find(Allocate, lambda s: isinstance(s.body, (Seq, If)) and s not in tried)
         if not found:
             return
         path, stmt = found[-1]
@@ -56,15 +56,9 @@ def _narrow(session: Session) -> None:
             tried.add(stmt)
 
 
-def _may_narrow(stmt: Stmt) -> bool:
-    return isinstance(stmt, Allocate) and isinstance(stmt.body, (Seq, If))
-
-
-def _share(work: Lowering, path: Path) -> None:
+def _share(work: Lowering, path: Path, sequence: Seq) -> None:
     """One block for the buffers that are allocated by statements of the sequence at ``path``."""
     session = work.session
-    sequence = session.stmt(path)
-    assert isinstance(sequence, Seq)
     candidates = [k for k, s in enumerate(sequence.stmts) if _allocated_in(s) is not None]
     if len(candidates) < 2:
         return
@@ -100,10 +94,8 @@ def _hoist(session: Session, path: Path) -> None:
 
 def _groups(session: Session, path: Path) -> list[tuple[int, ...]]:
     """Positions of allocations that may share: the same scope, comparable sizes."""
-    sequence = session.stmt(path)
-    assert isinstance(sequence, Seq)
     found: dict[object, list[int]] = {}
-    for k, s in enumerate(sequence.stmts):
+    for k, s in enumerate(session.at(path, Seq).stmts):
         if isinstance(s, Allocate) and not s.buffer.strides:
             b = s.buffer
             constant = all(isinstance(e, IntImm) for e in b.shape)
@@ -114,12 +106,9 @@ def _groups(session: Session, path: Path) -> list[tuple[int, ...]]:
 
 def _share_group(work: Lowering, path: Path, positions: tuple[int, ...]) -> bool:
     session = work.session
-    sequence = session.stmt(path)
-    while isinstance(sequence, Allocate):  # other groups were shared: the sequence stands inside their allocations now
+    while isinstance(session.stmt(path), Allocate):  # other groups were shared: it stands inside their allocations now
         path = (*path, 0)
-        sequence = session.stmt(path)
-    assert isinstance(sequence, Seq)
-    buffers = [s.buffer for k in positions if isinstance(s := sequence.stmts[k], Allocate)]
+    buffers = [session.at((*path, k), Allocate).buffer for k in positions]
     try:
         session.apply(MergeAllocations(path, positions, _block(buffers)))
     except TacticFailed as refused:
@@ -135,18 +124,11 @@ def _block(buffers: list[Buffer]) -> Buffer:
     first = buffers[0]
     if not all(isinstance(e, IntImm) for e in first.shape):
         return Buffer.declare(name, first.shape, first.dtype, scope=first.scope, axis_separators=first.axis_separators)
-    widest = max((b.dtype for b in buffers), key=_alignment)
+    widest = max((b.dtype for b in buffers), key=lambda t: t.nbytes)
     total = max(_bytes(b) for b in buffers)
     return Buffer.declare(name, (-(-total // widest.nbytes),), widest, scope=first.scope)
 
 
-def _alignment(dtype: DType) -> int:
-    return dtype.nbytes
-
-
 def _bytes(buffer: Buffer) -> int:
-    count = buffer.dtype.nbytes
-    for e in buffer.shape:
-        assert isinstance(e, IntImm)
-        count *= e.value
-    return count
+    """Of a buffer of constant shape."""
+    return buffer.dtype.nbytes * prod(e.value for e in buffer.shape if isinstance(e, IntImm))

@@ -16,7 +16,7 @@ from typing import final
 from verified_tir.ir.expr import IntImm
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import For, Stmt
+from verified_tir.ir.stmt import For
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule import moves
@@ -36,15 +36,11 @@ class UnrollLoop(Pass):
     max_extent: int = 0
 
     def lower(self, work: Lowering) -> None:
-        work.each(self._wanted, lambda path, _: unroll(work.session, path))
+        work.each(For, lambda path, _: unroll(work.session, path), self._wanted)
 
-    def _wanted(self, stmt: Stmt) -> bool:
-        match stmt:
-            case For(kind="unrolled"):
-                return True
-            case For(kind="serial", extent=IntImm(value=n)):
-                return n <= self.max_extent
-        return False
+    def _wanted(self, loop: For) -> bool:
+        short = isinstance(loop.extent, IntImm) and loop.extent.value <= self.max_extent
+        return loop.kind == "unrolled" or (loop.kind == "serial" and short)
 
 
 def unroll(session: Session, path: Path) -> None:
@@ -54,8 +50,7 @@ def unroll(session: Session, path: Path) -> None:
 
     :raises TacticFailed: if the extent is not a constant.
     """
-    loop = session.stmt(path)
-    assert isinstance(loop, For)
+    loop = session.at(path, For)
     if not isinstance(loop.extent, IntImm):
         raise fail(
             f"the loop over {loop.var.name} is to be unrolled, but its extent {script(loop.extent)} is not a constant; "

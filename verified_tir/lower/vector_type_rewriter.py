@@ -13,7 +13,7 @@ and that the last vector lies in the buffer.  A masked access keeps its ramp, si
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
@@ -21,16 +21,16 @@ from verified_tir.index.bounds import Bounds
 from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Load, Ramp, Var
+from verified_tir.ir.expr import Expr, IntImm, Ramp, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
-from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt, Store
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt
 from verified_tir.ir.sugar import binary, const
-from verified_tir.ir.visit import nodes_of, walk
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.edits import accesses, redirected
 from verified_tir.schedule.session import Session, TacticFailed
 
 Indices = tuple[Expr, ...]
@@ -51,30 +51,18 @@ class VectorTypeRewriter(Pass):
         if self.pointer_casts:
             for b in reversed(work.session.func.buffers):
                 _cast(work, (), b)
-            work.each(_declares, lambda path, s: _cast(work, (*path, 0), _declared(s)))
-            work.each(lambda s: isinstance(s, DeclBuffer), lambda path, _: work.session.attempt(Drop(path)))
+            work.each(Allocate, lambda path, s: _cast(work, (*path, 0), s.buffer))
+            work.each(DeclBuffer, lambda path, s: _cast(work, (*path, 0), s.buffer))
+            work.each(DeclBuffer, lambda path, _: work.session.attempt(Drop(path)))
         else:
-            work.each(lambda s: isinstance(s, Allocate), lambda path, s: _retype(work, path, _declared(s)))
-
-
-def _declares(stmt: Stmt) -> bool:
-    return isinstance(stmt, (Allocate, DeclBuffer))
-
-
-def _declared(stmt: Stmt) -> Buffer:
-    assert isinstance(stmt, (Allocate, DeclBuffer))
-    return stmt.buffer
-
-
-def _accesses(stmt: Stmt, buffer: Buffer) -> Iterator[Load | Store]:
-    return (n for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer)
+            work.each(Allocate, lambda path, s: _retype(work, path, s.buffer))
 
 
 def _ramps(stmt: Stmt, buffer: Buffer) -> dict[int, list[Indices]]:
     """Index tuples that end in a ramp of stride 1, by their lanes; those of masked accesses left out."""
     found: dict[int, list[Indices]] = {}
-    masked = {n.indices for n in _accesses(stmt, buffer) if n.predicate is not None}
-    for n in _accesses(stmt, buffer):
+    masked = {n.indices for n in accesses(stmt, buffer) if n.predicate is not None}
+    for n in accesses(stmt, buffer):
         match n.indices[-1] if n.indices else None:
             case Ramp(stride=IntImm(value=1), lanes=lanes) if n.indices not in masked:
                 same = found.setdefault(lanes, [])
@@ -147,7 +135,7 @@ def _retype(work: Lowering, path: Path, buffer: Buffer) -> None:
     found = _ramps(below, buffer)
     if not found or not _plain(buffer):
         return
-    whole = {n.indices for n in _accesses(below, buffer)}
+    whole = {n.indices for n in accesses(below, buffer)}
     if len(found) > 1 or whole != set(next(iter(found.values()))):
         work.note(f"{buffer.name} stays an array of {buffer.dtype}: it is accessed in several ways")
         return

@@ -18,7 +18,7 @@ from typing import final
 from verified_tir.index.conditions import conjuncts
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, IntImm
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars
@@ -36,7 +36,7 @@ from verified_tir.schedule.rule_builders import RuleBuilder, moved, of_kind, unw
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import one_of_several
-from verified_tir.schedule.tactics.loops import pair_at, rebuild
+from verified_tir.schedule.tactics.loops import rebuild
 from verified_tir.schedule.tactics.tidy import run_once
 
 
@@ -53,16 +53,14 @@ class VectorizeLoop(Pass):
     def lower(self, work: Lowering) -> None:
         tried = 0
         while True:  # a loop that was distributed is several
-            loops = list(places(work.session.func.body, _is_vectorized))
+            loops = work.session.find(For, lambda s: s.kind == "vectorized")
             if not loops or tried > 10_000:
                 return
             tried += 1
-            self._loop(work, loops[-1][0])
+            self._loop(work, *loops[-1])
 
-    def _loop(self, work: Lowering, path: Path) -> None:
+    def _loop(self, work: Lowering, path: Path, loop: For) -> None:
         session = work.session
-        loop = session.stmt(path)
-        assert isinstance(loop, For)
         try:
             with session.atomic():
                 if not isinstance(loop.extent, IntImm):
@@ -73,10 +71,6 @@ class VectorizeLoop(Pass):
         except TacticFailed as failed:
             work.note(f"the loop over {loop.var.name} becomes serial: {reason(failed.refusal)}")
             session.apply(of_kind(path, "serial"))
-
-
-def _is_vectorized(stmt: Stmt) -> bool:
-    return isinstance(stmt, For) and stmt.kind == "vectorized"
 
 
 def _vectorize(session: Session, path: Path, loop: For) -> None:
@@ -118,13 +112,10 @@ def _vectorize(session: Session, path: Path, loop: For) -> None:
 
 def _separate(session: Session, path: Path) -> None:
     """Two loops, that stay marked: the first over the first statement alone, if possible."""
-    loop = session.stmt(path)
-    assert isinstance(loop, For) and isinstance(loop.body, Seq)
     failed: TacticFailed | None = None
-    for k in range(1, len(loop.body.stmts)):
+    for k in range(1, len(session.at((*path, 0), Seq).stmts)):
         try:
             session.apply(moves.fission(path, k))
-            pair_at(session, path)
             return
         except TacticFailed as refused:
             failed = failed or refused

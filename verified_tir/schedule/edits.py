@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT8
@@ -11,7 +11,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Stmt, Store
-from verified_tir.ir.visit import map_children, sub_statements
+from verified_tir.ir.visit import map_children, sub_statements, walk
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite, expressions, with_expressions
 from verified_tir.schedule.rule_builders import RuleBuilder
@@ -37,6 +37,16 @@ def replace_expression(node: Node, where: ExprPath, new: Expr) -> Node:
     part = replace_expression(expressions(node)[where[0]], where[1:], new)
     assert isinstance(part, Expr)
     return with_expressions(node, {where[0]: part})
+
+
+def accesses(stmt: Stmt, buffer: Buffer) -> list[Load | Store]:
+    """The accesses of a buffer in a statement, those through other views left out."""
+    return [n for n in walk(stmt) if isinstance(n, (Load, Store)) and n.buffer is buffer]
+
+
+def moves_of(stmt: Stmt, buffer: Buffer, to: Callable[[Indices], Indices] = lambda same: same) -> Moves:
+    """For the indices by which a statement accesses a buffer, those by which another view is to be accessed."""
+    return tuple((x, to(x)) for x in dict.fromkeys(n.indices for n in accesses(stmt, buffer)))
 
 
 def redirected(path: Path, old: Buffer, new: Buffer, moves: Moves) -> RuleBuilder:

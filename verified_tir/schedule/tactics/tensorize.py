@@ -12,12 +12,11 @@ from typing import TypeAlias
 
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.elaborate.labels import without_labels
-from verified_tir.ir.expr import Expr, Load, Var
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Seq, Store
-from verified_tir.ir.visit import walk
+from verified_tir.ir.stmt import SKIP, Seq
 from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.call import Implement, Refine
@@ -25,7 +24,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.edits import redirected
+from verified_tir.schedule.edits import moves_of, redirected
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.rule_builders import annotated, labelled
@@ -166,8 +165,7 @@ def _without_views(session: Session, path: Path, views: list[Window]) -> None:
         where = path[:-1]
         try:
             with session.atomic():
-                nodes = [n for n in walk(session.stmt(path)) if isinstance(n, (Load, Store)) and n.buffer is w.view]
-                moves = tuple((n, w.through(n)) for n in dict.fromkeys(x.indices for x in nodes))
+                moves = moves_of(session.stmt(path), w.view, w.through)
                 session.apply(redirected(path, w.view, w.buffer, moves))
                 session.apply(Drop(where))
         except (TacticFailed, IRError):
