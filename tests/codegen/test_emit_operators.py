@@ -11,6 +11,7 @@ import pytest
 
 from tests.codegen.emit_support import Array, Compiled
 from tests.semantics.oracles import FLOATS, INTEGERS, interesting_floats, interesting_integers
+from tests.semantics.scalars import apply_binary, apply_call, apply_cast
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BOOL, DType, PointerType
@@ -32,11 +33,9 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.stmt import For, Store, seq
 from verified_tir.ir.sugar import ARITHMETIC_OPS, const
-from verified_tir.semantics.calls import apply_call
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.interpreter.outcome import same_bits
 from verified_tir.semantics.intrinsics import EXPANDED, has_expansion
-from verified_tir.semantics.operators import apply_binary, apply_cast
 from verified_tir.semantics.values import UNDEF
 
 LANES = 4

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from tests.semantics.scalars import apply_binary
 from verified_tir.ir.dtype import DType, PointerType
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Var
 from verified_tir.ir.func import PrimFunc
@@ -28,7 +29,6 @@ from verified_tir.semantics.interpreter import (
     Unsupported,
     run,
 )
-from verified_tir.semantics.operators import apply_binary
 from verified_tir.validate import Correspondence
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from tests.semantics.oracles import FLOATS, INTEGERS, interesting_floats, interesting_integers, key, nearest
+from tests.semantics.scalars import apply_call
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT32, INT64, DType
 from verified_tir.ir.node import IRError
-from verified_tir.semantics.calls import apply_call, call_operation
+from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.values import UNDEF
 
 UINT8, UINT16, UINT32 = DType("uint", 8), DType("uint", 16), DType("uint", 32)

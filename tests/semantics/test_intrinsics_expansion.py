@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.semantics.oracles import FLOATS, interesting_floats, key
+from tests.semantics.scalars import apply_call
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, INT32, DType
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, FloatImm, IntImm, LetExpr, Select, Var
@@ -20,7 +21,6 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, refresh_binders, walk
-from verified_tir.semantics.calls import apply_call
 from verified_tir.semantics.interpreter.expressions import meaning_of
 from verified_tir.semantics.interpreter.frame import Frame, Run
 from verified_tir.semantics.intrinsics import EXPANDED, array_operation, expand, has_expansion, scalar_operation

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from tests.semantics.oracles import FLOATS, INTEGERS, interesting_floats, interesting_integers, key, nearest
+from tests.semantics.scalars import apply_binary, apply_cast
 from verified_tir.ir.dtype import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, HANDLE, INT8, INT32, INT64, DType
 from verified_tir.ir.expr import COMPARE_OPS
 from verified_tir.ir.node import IRError
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import ARITHMETIC_OPS
 from verified_tir.semantics.errors import UndefinedBehaviour
-from verified_tir.semantics.operators import apply_binary, apply_cast, binary_operation, negation
+from verified_tir.semantics.operators import binary_operation, negation
 from verified_tir.semantics.values import UNDEF
 
 INTEGER_OPS = [op for op in ARITHMETIC_OPS if op != "div"]

@@ -58,11 +58,6 @@ class Target:
         """Whether float16 converts to and from float32 in hardware (older x86 processors would call a library)."""
         return not self.is_x86 or self.has("f16c")
 
-    @property
-    def fuses(self) -> bool:
-        """Whether float32 and float64 have a fused multiply-add instruction."""
-        return not self.is_x86 or self.has("fma") or self.has("avx512f")
-
     def machine(self) -> llvm.TargetMachine:
         """LLVM's object for this target; position-independent code, for any place in memory."""
         initialize()

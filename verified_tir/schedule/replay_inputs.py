@@ -42,9 +42,6 @@ SQUARE = 1 << 16
 DRAWS = 6
 """How many random contents are tried at each size."""
 
-Repairs = dict[tuple[str, tuple[int, ...]], Any]
-"""Elements of arguments that must have one value, by buffer and index."""
-
 
 # -- sizes -------------------------------------------------------------------------------------------------------------
 

@@ -8,16 +8,14 @@ proofs know nothing about them but that equal arguments give equal results.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cache
 
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.node import IRError
 from verified_tir.semantics.intrinsics import has_expansion, scalar_operation
-from verified_tir.semantics.memory import reinterpret
 from verified_tir.semantics.rounding import fma_operation, rounder
-from verified_tir.semantics.values import UNDEF, Operation, Scalar, Value, is_undef, to_scalar, wrap
+from verified_tir.semantics.values import UNDEF, Operation, wrap
 
 # ----------------------------------------------------------------------------------------- rounding to an integer
 
@@ -99,21 +97,3 @@ def call_operation(op: str, operand: DType, result: DType) -> Operation:
         return lambda a: a
     compute = _float_call(op, operand) if operand.is_float else _integer_call(op, operand, result)
     return lambda *args: UNDEF if UNDEF in args else compute(*args)
-
-
-def apply_call(op: str, operand: DType, args: Sequence[object], result: DType | None = None) -> tuple[Value, bool]:
-    """A pure call on Python or numpy scalars (or ``UNDEF``) of type ``operand``, as (value, whether it is defined).
-
-    :param result: the type of the result, where the call must state it (``reinterpret``, ``clz``).  Only
-        ``reinterpret`` takes and gives lanes, as tuples.
-    """
-    result = result or operand
-    found: Value
-    if op == "reinterpret":
-        (given,) = args
-        lanes = given if isinstance(given, tuple) else (given,)
-        scalars: tuple[Scalar, ...] = tuple(to_scalar(a, operand.scalar) for a in lanes)
-        found = reinterpret(scalars if operand.lanes > 1 else scalars[0], operand, result)
-    else:
-        found = call_operation(op, operand, result)(*[to_scalar(a, operand) for a in args])
-    return found, not is_undef(found)

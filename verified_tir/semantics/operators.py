@@ -17,7 +17,7 @@ from verified_tir.ir.expr import BinaryOp
 from verified_tir.ir.node import IRError
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.rounding import round_integer, rounder
-from verified_tir.semantics.values import UNDEF, Number, Operation, Scalar, fits, to_scalar, wrap
+from verified_tir.semantics.values import UNDEF, Number, Operation, Scalar, fits, wrap
 
 COMPARISONS: dict[str, Operation] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
@@ -256,18 +256,3 @@ def _is_not_zero(a: Number) -> bool:
 
 
 # ------------------------------------------------------------------------------------------- one application at a time
-
-
-def apply_binary(op: BinaryOp, dtype: DType, a: object, b: object, *, index: bool = False) -> tuple[Scalar, bool]:
-    """``a op b`` for Python or numpy scalars of type ``dtype`` (or ``UNDEF``), as (value, whether it is defined).
-
-    :raises UndefinedBehaviour: division by zero, shift out of range, overflow of index arithmetic …
-    """
-    result: Scalar = binary_operation(op, dtype, index)(to_scalar(a, dtype), to_scalar(b, dtype))
-    return result, result is not UNDEF
-
-
-def apply_cast(source: DType, target: DType, a: object) -> tuple[Scalar, bool]:
-    """The scalar ``a`` of type ``source`` converted to ``target``, as (value, whether it is defined)."""
-    result: Scalar = cast_operation(source, target)(to_scalar(a, source))
-    return result, result is not UNDEF

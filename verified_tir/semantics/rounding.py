@@ -15,7 +15,7 @@ from verified_tir.ir.dtype import DType
 from verified_tir.ir.float_bits import round_exact, round_to
 from verified_tir.semantics.values import Operation
 
-__all__ = ["fma_operation", "fused_multiply_add", "round_exact", "round_integer", "rounder"]
+__all__ = ["fma_operation", "round_exact", "round_integer", "rounder"]
 
 _BINARY32, _BINARY64, _INT64 = struct.Struct("<f"), struct.Struct("<d"), struct.Struct("<q")
 
@@ -35,11 +35,6 @@ def _round_to_float32(value: float) -> float:
         return float(_BINARY32.unpack(_BINARY32.pack(value))[0])
     except OverflowError:
         return math.copysign(math.inf, value)
-
-
-def fused_multiply_add(dtype: DType, a: float, b: float, c: float) -> float:
-    """``a * b + c`` rounded once (IEEE 754-2019, section 5.4.1)."""
-    return fma_operation(dtype)(a, b, c)  # type: ignore[no-any-return]
 
 
 @cache

@@ -17,7 +17,6 @@ FLOATS = (FLOAT32, FLOAT64, FLOAT16, BFLOAT16)
 INTEGERS = tuple(DType(code, bits) for code in ("int", "uint") for bits in (32, 8, 64, 16))
 SCALARS = (FLOATS[0], INTEGERS[0], BOOL, *INTEGERS[1:], *FLOATS[1:])
 """All scalar types of values, the most usual first."""
-LANES = (1, 2, 4, 3, 8, 16)
 
 
 def dtypes(
@@ -29,7 +28,7 @@ def dtypes(
     """Data types of values.  The simplest is ``float32``, then ``int32``; of one lane, if several are allowed.
 
     :param max_bits: of one lane.
-    :param lanes: how many lanes: a number, or the numbers to choose from (``LANES`` is a good choice).
+    :param lanes: how many lanes: a number, or the numbers to choose from (``(1, 2, 4, 3, 8, 16)`` is a good choice).
     :param kinds: which of ``float``, ``bfloat``, ``int``, ``uint``, ``bool``.
     :raises ValueError: if no type is left.
     """

@@ -12,7 +12,7 @@ from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, DType
-from verified_tir.ir.expr import Broadcast, Cast, Expr, Undef, Var
+from verified_tir.ir.expr import Broadcast, Cast, Expr, Undef
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import as_expr, const
 
@@ -135,8 +135,3 @@ def condition(value: Expr | Plain) -> Expr:
     if not made.dtype.is_bool:
         raise IRError(f"a condition must be bool, not {made.dtype}")
     return made
-
-
-def is_symbol(value: object) -> bool:
-    """Whether the value is a scalar integer variable, which may name an extent."""
-    return isinstance(value, Var) and isinstance(value.type, DType) and value.type.is_int
