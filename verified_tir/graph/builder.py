@@ -76,12 +76,8 @@ class GraphBuilder:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def mark(self) -> int:
-        """How many nodes there are, for ``back_to`` and ``fold``."""
+        """How many nodes there are, for ``size_since`` and ``fold``."""
         return len(self._nodes)
-
-    def back_to(self, mark: int) -> None:
-        """Without the nodes since then."""
-        del self._nodes[mark:]
 
     def size_since(self, mark: int) -> int:
         """How many elements the nodes since then compute."""
@@ -95,7 +91,7 @@ class GraphBuilder:
         from verified_tir.graph.constants import elements
 
         found = elements(self._nodes[mark:], self._constants)
-        self.back_to(mark)
+        del self._nodes[mark:]
         self._constants.update((v, found[v]) for v in values)
         return [found[v] for v in values]
 

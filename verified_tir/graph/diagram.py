@@ -58,7 +58,7 @@ class _Look:
 def diagram(made: Plan, frozen: Mapping[Node, object], title: str = "") -> str:
     """The picture of a plan whose frozen nodes are given, as the text of an SVG file."""
     rewrites = rewrite_nodes(made.graph)
-    before = _Look(dict.fromkeys(frozen, "frozen") | dict.fromkeys(_own_rewrites(made.before), "rewrite"), {})
+    before = _Look(dict.fromkeys(frozen, "frozen") | dict.fromkeys(rewrite_nodes(made.before), "rewrite"), {})
     kinds = {n: "frozen" if of in frozen else "changed" if n in made.relaid else "node"
              for n, of in made.implements.items()}  # fmt: skip
     after = _Look(
@@ -91,10 +91,6 @@ def diagram(made: Plan, frozen: Mapping[Node, object], title: str = "") -> str:
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
-
-
-def _own_rewrites(graph: Graph) -> list[Node]:
-    return [n for n in rewrite_nodes(graph) if n.func is None]
 
 
 def _legend() -> list[str]:

@@ -29,7 +29,7 @@ REWRITES = (*COMPACT, "permute_dims")
 
 def needless_layouts(node: Node) -> list[tuple[Layout, Layout]]:
     """Pairs of layouts, of the operand and of the result, with which a rewrite does nothing."""
-    if node.op not in REWRITES or node.func is not None:
+    if node.op not in REWRITES:
         return []
     x, y = node.inputs[0], node.output
     match node.op:

@@ -35,6 +35,6 @@ class External:
     def function(self, options: Options, node: Node, option: Option) -> PrimFunc | None:
         """The opaque program for an option of a node, if one was given."""
         for layouts, func in zip(self.accepts, self.functions, strict=False):
-            if func is not None and options.option(node, layouts) == option:
+            if func is not None and options.option(node, *layouts) == option:
                 return func
         return None

@@ -107,14 +107,14 @@ class Options:
                     f"{node} has {len(node.inputs)} operands and {len(node.outputs)} results; layouts of {given} "
                     "are frozen"
                 )
-        return list(dict.fromkeys(self._option(node, *both) for both in layouts))
+        return list(dict.fromkeys(self.option(node, *both) for both in layouts))
 
     def _add_needless(self, node: Node) -> None:
         """Layouts with which a rewrite that stands in the graph does nothing."""
         if node in self.allowed:
             return
         for given, made in needless_layouts(node):
-            option = self._option(node, [given, *[None] * (len(node.inputs) - 1)], [made])
+            option = self.option(node, [given, *[None] * (len(node.inputs) - 1)], [made])
             if option not in self.of[node]:
                 self.of[node].append(option)
                 self._elided.setdefault(node, set()).add(option)
@@ -123,13 +123,6 @@ class Options:
     def is_elided(self, node: Node, option: Option) -> bool:
         """Whether a rewrite that stands in the graph does nothing with these layouts."""
         return option in self._elided.get(node, ())
-
-    def option(self, node: Node, layouts: Layouts) -> Option:
-        """An option of a node.
-
-        :raises GraphError: if the layouts are none of its operands and results.
-        """
-        return self._option(node, *layouts)
 
     def own(self, cost: Callable[[Value], float]) -> Callable[[Node, Option], float]:
         """What a node costs by itself: the padding it stores; what a rewrite that stands in the graph moves."""
@@ -145,7 +138,11 @@ class Options:
         texts = [t for options in self.allowed.values() for o in options for t in (*o.inputs, *o.outputs)]
         return list(dict.fromkeys(v for t in texts if (v := value_of(self.layouts[t])) is not None))
 
-    def _option(self, node: Node, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> Option:
+    def option(self, node: Node, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> Option:
+        """An option of a node.
+
+        :raises GraphError: if the layouts are none of its operands and results.
+        """
         try:
             return Option(
                 tuple(self._text(m, v) for m, v in zip(inputs, node.inputs, strict=True)),
@@ -302,7 +299,7 @@ class Options:
         if proposed is None:
             return f"the rule that is registered for {rule.name} passes no layout on from {self._name(node, place)}"
         inputs, outputs = proposed
-        option = self._option(node, inputs, outputs)  # ranks and shapes
+        option = self.option(node, inputs, outputs)  # ranks and shapes
         chosen = [self.layouts[t] for t in (*option.inputs, *option.outputs)]
         if not serves(layout_text(chosen[place]), layout_text(layout)):
             return f"the rule that is registered for {rule.name} gives {self._name(node, place)} another layout"
@@ -326,7 +323,7 @@ class Options:
         def holding(operands: float | int | None, results: float | int | None) -> Option:
             own = [operands] * count + [results] * len(node.outputs)
             made = [with_value(m, p, v.dims) for m, p, v in zip(rooms, own, values, strict=True)]
-            return self._option(node, made[:count], made[count:])
+            return self.option(node, made[:count], made[count:])
 
         found = [holding(None, None)]
         if any(pads(m, v.dims) for m, v in zip(rooms, values, strict=True)):

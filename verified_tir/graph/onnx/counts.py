@@ -47,9 +47,9 @@ class Counts:
         return self.array.astype(self.dtype)
 
 
-def counts(sizes: Sequence[Dim], dtype: str = "int64") -> Counts:
+def counts(sizes: Sequence[Dim]) -> Counts:
     """Sizes side by side."""
-    return Counts(_objects(sizes, (len(sizes),)), dtype)
+    return Counts(_objects(sizes, (len(sizes),)), "int64")
 
 
 def _objects(elements: Sequence[Any], shape: tuple[int, ...]) -> Array:

@@ -10,7 +10,7 @@ from verified_tir import te
 from verified_tir.graph.element_types import near_int32
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import TensorType
-from verified_tir.graph.operators.elementwise import broadcast_shape, dims, extents
+from verified_tir.graph.operators.elementwise import at, broadcast_shape, dims, extents
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.sizes import (
     MOST,
@@ -342,9 +342,9 @@ def surrounded(x: Tensor, before: Sequence[int], after: Sequence[int], value: Ex
     return te.compute([*size[:first], *around], element, name=name)
 
 
-def element_at(indices: Tensor, at: Sequence[Expr], size: Dim) -> Expr:
+def element_at(indices: Tensor, where: Sequence[Expr], size: Dim) -> Expr:
     """An index among ``size`` elements: one beyond the end means the last one, a negative one counts from the end."""
-    place = near_int32(indices[tuple(at)])
+    place = near_int32(indices[tuple(where)])
     return T.min(T.max(T.Select(place < 0, place + size, place), const(0)), const(size - 1))
 
 
@@ -373,12 +373,7 @@ def broadcast_to(x: Tensor, *, shape: Sequence[Dim]) -> Tensor:
     size, shape = dims(x), list(TensorType(tuple(map(normal, shape)), x.dtype).dims)  # none is too large
     if broadcast_shape(size, shape) != shape:
         raise GraphError(f"{shape_text(size)} cannot be repeated to {shape_text(shape)}")
-    extra = len(shape) - len(size)
-    return te.compute(
-        shape,
-        lambda *i: x[tuple(const(0) if n == 1 else v for v, n in zip(i[extra:], size, strict=True))],
-        name="broadcast",
-    )
+    return te.compute(shape, lambda *i: at(x, i), name="broadcast")
 
 
 @operator("nn.upsampling")
