@@ -12,7 +12,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Value
 from verified_tir.graph.onnx.counts import listed
 from verified_tir.graph.onnx.schema import FLAGS
-from verified_tir.graph.sizes import Dim, remedy, shape_text
+from verified_tir.graph.sizes import Dim, remedy, shape_text, symbols_of
 
 if TYPE_CHECKING:
     from verified_tir.graph.onnx.load import Reader
@@ -123,10 +123,12 @@ class Converter:
         if found is None:
             open_ = self.reader.counts.get(self.node.input[k])
             if open_ is not None:
-                sizes = listed(open_, what)
-                raise self.fail(f"its {what} is {shape_text(sizes)}, and must be numbers here; {remedy(sizes)}")
+                raise self._open(listed(open_, what), what)
             raise self.fail(f"its {what} is computed by the model, and must be a constant here")
         return found
+
+    def _open(self, sizes: list[Dim], what: str) -> GraphError:
+        return self.fail(f"its {what} is {shape_text(sizes)}, and must be numbers here; {remedy(sizes)}")
 
     def indices(self, k: int, *sizes: Dim) -> Value:
         """The k-th operand, places of elements; of several dimensions if there are several sizes, side by side.
@@ -145,36 +147,22 @@ class Converter:
 
         :param number: whether the operand may be a number, instead of a list of them.
         """
-        if attribute not in self.attributes and self.has(k) and self.node.input[k] in self.reader.counts:
-            found = self.reader.counts[self.node.input[k]]
-            self._listed(found.array, attribute, number)
-            return listed(found, attribute)
-        array = None if attribute in self.attributes else self.flat(k, attribute, number)
-        if array is not None:
-            return listed(array, attribute)
-        return None if attribute not in self.attributes else [int(n) for n in self.attributes[attribute]]
+        if attribute in self.attributes:
+            return [int(n) for n in self.attributes[attribute]]
+        found = self.reader.counts.get(self.node.input[k]) if self.has(k) else None
+        array = self.array(k, attribute) if found is None else found.array
+        if array is None:
+            return None
+        if array.ndim > 1 or (not array.ndim and not number):
+            raise self.fail(f"its {attribute} is a list of numbers, and not of shape {[*array.shape]}")
+        return listed(array if found is None else found, attribute)
 
     def numbers(self, k: int, attribute: str, number: bool = False) -> list[int] | None:
         """Integers that are an attribute in older models and an operand in newer ones."""
-        if attribute in self.attributes:
-            found = self.attributes[attribute]
-            return [int(n) for n in found]
-        array = self.flat(k, attribute, number)
-        return None if array is None else [int(n) for n in array.reshape(-1)]
-
-    def flat(self, k: int, what: str, number: bool = False) -> Array | None:
-        """The k-th operand as a constant of one dimension, or a number; ``None`` if it is left out.
-
-        :raises GraphError: if it is not a constant, or has other elements.
-        """
-        array = self.array(k, what)
-        if array is not None:
-            self._listed(array, what, number)
-        return array
-
-    def _listed(self, array: Array, what: str, number: bool) -> None:
-        if array.ndim > 1 or (not array.ndim and not number):
-            raise self.fail(f"its {what} is a list of numbers, and not of shape {[*array.shape]}")
+        found = self.sizes(k, attribute, number)
+        if found is not None and symbols_of(found):
+            raise self._open(found, attribute)
+        return None if found is None else [n for n in found if isinstance(n, int)]
 
     def number(self, k: int, what: str) -> Any:
         """The k-th operand as a constant of one element; ``None`` if it is left out.

@@ -16,6 +16,7 @@ import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
+from verified_tir.graph.onnx.in_advance import computed
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import (
     Dim,
@@ -67,15 +68,13 @@ Fold: TypeAlias = "Callable[[Attributes, Sequence[Array | None]], Array]"
 
 
 def counted(op: str, attributes: Attributes, operands: Sequence[Array | None]) -> Array | None:
-    """The result of an operator on arrays of sizes; ``None`` if it is not known here.
+    """The result of an operator that computes with sizes; ``None`` if it is not known here.
 
     :param operands: arrays of objects, ``None`` for those that are left out.
     :raises GraphError: if the operator does not take them.
     """
-    if op not in _FOLDS:
-        return None
     try:
-        return _FOLDS[op](attributes, operands)
+        return _FOLDS[op](attributes, operands) if op in _FOLDS else None
     except _Unknown:
         return None
 
@@ -86,23 +85,35 @@ def _given(operands: Sequence[Array | None], k: int) -> Array:
     return found
 
 
-def _numbers(attributes: Attributes, name: str, operands: Sequence[Array | None], k: int) -> list[int] | None:
-    """Integers that are an attribute in older models, and an operand in newer ones."""
-    if name in attributes:
-        return [int(n) for n in attributes[name]]
-    if k >= len(operands) or operands[k] is None:
-        return None
-    elements = list(_given(operands, k).flat)
-    if any(isinstance(e, Expr) for e in elements):
-        raise _Unknown
-    return [int(e) for e in elements]
-
-
 # -- moving ------------------------------------------------------------------------------------------------------------
 
+MOVED: Final[dict[str, slice]] = {
+    **dict.fromkeys(("Identity", "Gather", "Slice", "Squeeze", "Unsqueeze", "Reshape"), slice(1)),
+    "Concat": slice(None), "Where": slice(1, 3),
+}  # fmt: skip
+"""Operators that move elements, and the operands of which they are."""
 
-def _identity(_: Attributes, operands: Sequence[Array | None]) -> Array:
-    return _given(operands, 0)
+
+def moved(node: Any, operands: Sequence[Array | None], imports: Sequence[Any]) -> Array | None:
+    """The result of a node that moves sizes, as ``counted``; the evaluator of ``onnx`` does so with their numbers.
+
+    :param imports: the opsets of the model.
+    """
+    these = [*range(len(operands))][MOVED[node.op_type]]
+    elements: list[Any] = []
+    arrays: dict[str, Array] = {}
+    for k, (name, array) in enumerate(zip(node.input, operands, strict=True)):
+        if array is None:
+            continue
+        if k in these:
+            arrays[name] = np.arange(len(elements), len(elements) + array.size).reshape(array.shape)
+            elements += array.flat
+        elif any(isinstance(e, Expr) for e in array.flat):
+            return None
+        else:
+            arrays[name] = array.astype(bool if node.op_type == "Where" else np.int64)
+    found = computed(node, arrays, imports, {})
+    return None if found is None else _objects([elements[k] for k in found[0].flat], found[0].shape)
 
 
 def _cast(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
@@ -111,51 +122,6 @@ def _cast(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
     if attributes["to"] not in (TensorProto.INT64, TensorProto.INT32):
         raise _Unknown
     return _given(operands, 0)
-
-
-def _gather(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
-    places = _numbers({}, "", operands, 1)
-    at = np.array(places, np.int64).reshape(_given(operands, 1).shape)
-    return np.asarray(np.take(_given(operands, 0), at, axis=attributes.get("axis", 0)), object)
-
-
-def _concat(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
-    return np.concatenate([_given(operands, k) for k in range(len(operands))], attributes["axis"])
-
-
-def _slice(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
-    x = _given(operands, 0)
-    starts, ends = (_numbers(attributes, n, operands, k) or [] for k, n in ((1, "starts"), (2, "ends")))
-    axes = _numbers(attributes, "axes", operands, 3) or list(range(len(starts)))
-    steps = _numbers(attributes, "steps", operands, 4) or [1] * len(starts)
-    parts = [slice(None)] * x.ndim
-    for first, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        if step < 0:
-            raise _Unknown
-        parts[axis_of(axis, x.ndim)] = slice(first, end, step)
-    return x[tuple(parts)]
-
-
-def _unsqueeze(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
-    return np.expand_dims(_given(operands, 0), tuple(_numbers(attributes, "axes", operands, 1) or ()))
-
-
-def _squeeze(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
-    axes = _numbers(attributes, "axes", operands, 1)
-    return np.squeeze(_given(operands, 0), None if axes is None else tuple(axes))
-
-
-def _reshape(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
-    shape = _numbers({}, "", operands, 1) or []
-    if 0 in shape:
-        raise _Unknown
-    return _given(operands, 0).reshape(shape)
-
-
-def _where(_: Attributes, operands: Sequence[Array | None]) -> Array:
-    chosen = [bool(e) for e in _given(operands, 0).flat]
-    condition = np.array(chosen).reshape(_given(operands, 0).shape)
-    return np.where(condition, _given(operands, 1), _given(operands, 2))
 
 
 # -- arithmetic --------------------------------------------------------------------------------------------------------
@@ -212,10 +178,11 @@ def _below(a: Dim, b: Dim) -> bool:
 
 def _reduced(product: bool, attributes: Attributes, operands: Sequence[Array | None]) -> Array:
     """The sum or product of all elements."""
-    axes = _numbers(attributes, "axes", operands, 1)
-    x = _given(operands, 0)
-    if axes is not None and sorted(axis_of(a, x.ndim) for a in axes) != list(range(x.ndim)):
-        raise _Unknown
+    axes, x = attributes.get("axes", operands[1] if len(operands) > 1 else None), _given(operands, 0)
+    if axes is not None:
+        these = list(np.asarray(axes, object).flat)
+        if any(isinstance(a, Expr) for a in these) or sorted(axis_of(a, x.ndim) for a in these) != [*range(x.ndim)]:
+            raise _Unknown
     elements = list(x.flat)
     found: Dim = normal(math.prod(elements) if product else sum(elements))
     return _objects([found], (1,) * x.ndim if attributes.get("keepdims", 1) else ())
@@ -227,8 +194,7 @@ def _negative(_: Attributes, operands: Sequence[Array | None]) -> Array:
 
 
 _FOLDS: Final[dict[str, Fold]] = {
-    "Identity": _identity, "Cast": _cast, "Gather": _gather, "Concat": _concat, "Slice": _slice, "Squeeze": _squeeze,
-    "Unsqueeze": _unsqueeze, "Reshape": _reshape, "Where": _where, "Neg": _negative,
+    "Cast": _cast, "Neg": _negative,
     "Add": partial(_each, lambda a, b: normal(a + b)), "Sub": partial(_each, lambda a, b: normal(a - b)),
     "Mul": partial(_each, lambda a, b: normal(a * b)), "Div": partial(_each, _quotient),
     "Mod": partial(_each, _remainder), "Max": partial(_each, greater), "Min": partial(_each, smaller),

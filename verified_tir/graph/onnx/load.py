@@ -23,7 +23,7 @@ from verified_tir.graph.ir import Array, Graph, Value
 from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_names
 from verified_tir.graph.onnx.convert import CONVERSIONS
 from verified_tir.graph.onnx.converter import Converter, at, name_of, shown
-from verified_tir.graph.onnx.counts import Counts, counted, counts, listed
+from verified_tir.graph.onnx.counts import MOVED, Counts, counted, counts, listed, moved
 from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions, opset_in
 from verified_tir.graph.onnx.in_advance import computed, fits
 from verified_tir.graph.onnx.inputs import Sizes, input_shapes
@@ -326,7 +326,10 @@ class Reader:
             None if not n else self.counts[n].array if n in self.counts else arrays[n].astype(object)
             for n in node.input
         ]  # fmt: skip
-        found = counted(node.op_type, {a.name: self.attribute(a) for a in node.attribute}, operands)
+        if node.op_type in MOVED:
+            found = moved(node, operands, self.imports)
+        else:
+            found = counted(node.op_type, {a.name: self.attribute(a) for a in node.attribute}, operands)
         if found is None:
             return False
         dtype = wanted[node.output[0]][0]
