@@ -42,7 +42,7 @@ def check(
     readable = [(c.name, c.content) for c in done.certificates if c.content is not None]
     found = recompute(readable, executor, progress=progress)
     done.certificates = tuple(_with(c, found[c.name].findings if c.name in found else ()) for c in done.certificates)
-    done.not_recomputed = {name: one.undecided for name, one in found.items() if one.undecided}
+    done.not_recomputed = {name: one.impossible for name, one in found.items() if one.impossible}
     done.recomputed = True
     done.seconds = time.perf_counter() - start
     return done

@@ -55,6 +55,17 @@ class Finding:
 
 @final
 @dataclass(frozen=True, slots=True)
+class MadeAgain:
+    """What came of one certificate, computed or replayed: what is wrong, and why that could not be done (empty if it
+    could)."""
+
+    name: str
+    findings: tuple[Finding, ...] = ()
+    impossible: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One obligation of a certificate, with the hash of its question."""
 

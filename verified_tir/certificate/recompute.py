@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Final, final
+from typing import Any, Final
 
 from verified_tir.certificate.content import BEGINNING, ENDING, Noted, content
 from verified_tir.certificate.differences import differences
 from verified_tir.certificate.discharge import each
-from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.integrity import Finding, MadeAgain
 from verified_tir.certificate.questions import Progress
 from verified_tir.derivation.codec import BadText, read_program
 from verified_tir.derivation.theorems import NotDerived, derive_program
@@ -31,41 +30,31 @@ _ALONE: Final = Lock()
 """The kernel's solver and its tables of nodes are not for several threads at once."""
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Recomputed:
-    """What came of one certificate: what is wrong, and why it could not be computed again (empty if it could)."""
-
-    name: str
-    findings: tuple[Finding, ...] = ()
-    undecided: str = ""
-
-
 def recompute(
     certificates: Sequence[tuple[str, Mapping[str, Any]]],
     executor: Executor | None = None,
     *,
     progress: Progress | None = None,
-) -> dict[str, Recomputed]:
+) -> dict[str, MadeAgain]:
     """What comes of certificates whose form is right, by name."""
-    found: dict[str, Recomputed] = {}
-    for one in each(executor, recomputed, certificates, lambda reason, name, _: Recomputed(name, undecided=reason)):
+    found: dict[str, MadeAgain] = {}
+    for one in each(executor, recomputed, certificates, lambda reason, name, _: MadeAgain(name, impossible=reason)):
         found[one.name] = one
         if progress is not None:
             progress(len(found), len(certificates))
     return found
 
 
-def recomputed(name: str, certificate: Mapping[str, Any]) -> Recomputed:
+def recomputed(name: str, certificate: Mapping[str, Any]) -> MadeAgain:
     """What comes of one certificate whose form is right."""
     try:
         with _ALONE:
-            return Recomputed(name, tuple(Finding(name, place, problem) for place, problem in _problems(certificate)))
+            return MadeAgain(name, tuple(Finding(name, place, problem) for place, problem in _problems(certificate)))
     except _Undecided as problem:
-        return Recomputed(name, undecided=str(problem))
+        return MadeAgain(name, impossible=str(problem))
     except Exception as problem:  # nested too deeply for the kernel, say: it is not derived then
         said = f"it cannot be computed again: {type(problem).__name__}: {problem}"
-        return Recomputed(name, (Finding(name, "trace", said),))
+        return MadeAgain(name, (Finding(name, "trace", said),))
 
 
 class _Undecided(Exception):

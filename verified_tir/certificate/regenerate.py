@@ -12,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from verified_tir.certificate.differences import differences
 from verified_tir.certificate.discharge import each
-from verified_tir.certificate.integrity import Finding, load
+from verified_tir.certificate.integrity import Finding, MadeAgain, load
 from verified_tir.certificate.questions import Progress
 from verified_tir.certificate.replay import ReplayFailed, made_again, noted_calls
 from verified_tir.certificate.store import read_manifest
@@ -26,19 +25,9 @@ from verified_tir.certificate.write import Origin, content_of
 from verified_tir.logic.solver import Solver
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Regenerated:
-    """What came of one certificate: what differs, and why it could not be replayed (empty if it could)."""
-
-    name: str
-    findings: tuple[Finding, ...] = ()
-    impossible: str = ""
-
-
 def regenerate(
     directory: Path | str, executor: Executor | None = None, *, only: str = "", progress: Progress | None = None
-) -> list[Regenerated]:
+) -> list[MadeAgain]:
     """Replay the certificates of a folder; those that cannot be read are left to ``check``.
 
     :raises BadStore: if the folder holds no manifest.
@@ -49,32 +38,32 @@ def regenerate(
         content, _ = load(folder, name, root)
         if content is not None and only.lower() in name.lower():
             work.append((name, content))
-    found: list[Regenerated] = []
-    for one in each(executor, replayed, work, lambda reason, name, _: Regenerated(name, impossible=reason)):
+    found: list[MadeAgain] = []
+    for one in each(executor, replayed, work, lambda reason, name, _: MadeAgain(name, impossible=reason)):
         found.append(one)
         if progress is not None:
             progress(len(found), len(work))
     return found
 
 
-def replayed(name: str, certificate: Mapping[str, Any]) -> Regenerated:
+def replayed(name: str, certificate: Mapping[str, Any]) -> MadeAgain:
     """Replay one certificate and compare."""
     if not certificate["regenerable"]["yes"]:
-        return Regenerated(name, impossible="; ".join(certificate["regenerable"]["why not"]))
+        return MadeAgain(name, impossible="; ".join(certificate["regenerable"]["why not"]))
     trace = certificate["trace"]
     text = "\n".join(certificate["before"]["text"])
     calls = noted_calls(trace)
     budget = certificate["schedule"]["budget"]
     if budget < 1:
-        return Regenerated(name, (Finding(name, "schedule.budget", f"a budget is at least 1, not {budget}"),))
+        return MadeAgain(name, (Finding(name, "schedule.budget", f"a budget is at least 1, not {budget}"),))
     try:
         again = made_again(text, calls, Solver(budget))
     except ReplayFailed as failed:
         place = f"trace[{failed.step}] {trace[failed.step]['primitive']}"
-        return Regenerated(name, (Finding(name, place, f"the step cannot be taken again: {failed}"),))
+        return MadeAgain(name, (Finding(name, place, f"the step cannot be taken again: {failed}"),))
     origin = Origin(**{key: certificate["schedule"][key] for key in ("function", "file", "line")})
     try:
         now, _ = content_of(again, origin, [step["line"] for step in trace])
     except ValueError as problem:
-        return Regenerated(name, (Finding(name, "trace", str(problem)),))
-    return Regenerated(name, tuple(Finding(name, place, problem) for place, problem in differences(certificate, now)))
+        return MadeAgain(name, (Finding(name, "trace", str(problem)),))
+    return MadeAgain(name, tuple(Finding(name, place, problem) for place, problem in differences(certificate, now)))

@@ -26,9 +26,9 @@ from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
 
 if TYPE_CHECKING:
+    from verified_tir.certificate.integrity import MadeAgain
     from verified_tir.certificate.plan_believed import Believed
     from verified_tir.certificate.questions import Progress
-    from verified_tir.certificate.regenerate import Regenerated
     from verified_tir.graph.ir import Graph
     from verified_tir.ir.func import PrimFunc
 
@@ -112,7 +112,7 @@ def _checked(options: Options, solvers: tuple[SolverName, ...], executor: Execut
         return check(options.directory, solvers, executor, **named)
 
 
-def _exit_code(checked: Checked, others: list[Finding], again: list[Regenerated] | None) -> int:
+def _exit_code(checked: Checked, others: list[Finding], again: list[MadeAgain] | None) -> int:
     if checked.exit_code == FALSE or others or any(r.findings for r in again or ()):
         return FALSE
     return UNDECIDED if checked.exit_code == UNDECIDED or any(r.impossible for r in again or ()) else OK
@@ -189,7 +189,7 @@ def _plans(options: Options, checked: Checked, model: Graph | None, believed: li
     return follow_all(checked.plans, {c.name: c.content for c in checked.certificates}, model, believed)
 
 
-def _regenerated(options: Options, executor: Executor | None) -> list[Regenerated]:
+def _regenerated(options: Options, executor: Executor | None) -> list[MadeAgain]:
     from verified_tir.certificate.regenerate import regenerate
 
     with _bar(options) as progress:

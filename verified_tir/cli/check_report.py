@@ -13,14 +13,14 @@ from verified_tir.durations import duration
 from verified_tir.logic.recheck import version
 
 if TYPE_CHECKING:
+    from verified_tir.certificate.integrity import MadeAgain
     from verified_tir.certificate.plan_believed import Believed
-    from verified_tir.certificate.regenerate import Regenerated
 
 SCHEMA: Final = 1
 
 
 def as_text(
-    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, *, quiet: bool = False,
+    checked: Checked, others: Sequence[Finding], again: Sequence[MadeAgain] | None, *, quiet: bool = False,
     believed: Sequence[Believed] = (),
 ) -> Iterator[str]:  # fmt: skip
     """The report as lines; ``quiet`` leaves out certificates in which all is well.
@@ -38,7 +38,7 @@ def visible(text: str) -> str:
 
 
 def _lines(
-    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, believed: Sequence[Believed], *,
+    checked: Checked, others: Sequence[Finding], again: Sequence[MadeAgain] | None, believed: Sequence[Believed], *,
     quiet: bool,
 ) -> Iterator[str]:  # fmt: skip
     width = max((len(c.name) for c in checked.certificates), default=0)
@@ -70,7 +70,7 @@ def _plan_lines(checked: Checked, others: Sequence[Finding], width: int, *, quie
 
 
 def _wrong(
-    checked: Checked, c: CheckedCertificate, others: Sequence[Finding], replayed: Regenerated | None
+    checked: Checked, c: CheckedCertificate, others: Sequence[Finding], replayed: MadeAgain | None
 ) -> Iterator[str]:
     for f in (*c.findings, *others, *(replayed.findings if replayed is not None else ())):
         yield f"found: {f.place}: {f.problem}" if f.place else f"found: {f.problem}"
@@ -94,7 +94,7 @@ def _said(checked: Checked, claim: Claim) -> str:
     return "; ".join(said) or "it was not asked"
 
 
-def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, beside: str = "") -> str:
+def _summary(checked: Checked, others: Sequence[Finding], again: Sequence[MadeAgain] | None, beside: str = "") -> str:
     claims = list(checked.claims)
     solvers = " and ".join(f"{s} {version(s)}" for s in checked.solvers)
     parts = [_count(len(checked.certificates), "certificate"), _count(len(claims), "obligation")]
@@ -119,7 +119,7 @@ def _count(n: int, word: str) -> str:
 
 
 def as_json(
-    checked: Checked, others: Sequence[Finding], again: Sequence[Regenerated] | None, code: int,
+    checked: Checked, others: Sequence[Finding], again: Sequence[MadeAgain] | None, code: int,
     believed: Sequence[Believed] = (),
 ) -> str:  # fmt: skip
     """The report as a JSON document; times in seconds."""
@@ -161,7 +161,7 @@ def as_json(
 
 
 def _certificate(
-    checked: Checked, c: CheckedCertificate, others: Sequence[Finding], replayed: Regenerated | None
+    checked: Checked, c: CheckedCertificate, others: Sequence[Finding], replayed: MadeAgain | None
 ) -> dict[str, Any]:
     content = c.content or {}
     findings = [*c.findings, *(f for f in others if f.certificate == c.name)]

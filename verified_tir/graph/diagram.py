@@ -113,7 +113,6 @@ def _graph(graph: Graph, look: _Look) -> tuple[list[str], float, float]:
     inputs = {*graph.inputs}
     results = [("result", k, v) for k, v in enumerate(graph.outputs)]
     order: list[object] = [*graph.inputs, *graph.nodes, *results]
-    edges: list[tuple[object, object]] = []
     carried: dict[tuple[object, object], list[Value]] = {}
     for n in graph.nodes:
         for v in dict.fromkeys(n.inputs):

@@ -22,7 +22,7 @@ from verified_tir.graph.errors import GraphError, why_not
 from verified_tir.graph.external import External
 from verified_tir.graph.fuse import Fusion, fuse_plan
 from verified_tir.graph.ir import Graph, Node, Value
-from verified_tir.graph.layouts import Layout, value_of
+from verified_tir.graph.layouts import Layout
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
 from verified_tir.graph.planned import write_planned
 from verified_tir.graph.program import program_key
@@ -202,8 +202,6 @@ def _moved(options: Options, node: Node, option: Option, padded_sums: bool) -> R
             f"the schedule that is registered for {rule.name} changes what the program takes, or assumes something of "
             "it: layouts are said by the rule, and nobody checks assumptions within a graph"
         )
-    for b in promised(options.program(node), layouts):
-        value = value_of(layouts[b])
-        if value is not None:
-            prove_padding(s, b.name, value)  # again, behind what the schedule has changed
+    for b, value in promised(options.program(node), layouts).items():
+        prove_padding(s, b.name, value)  # again, behind what the schedule has changed
     return Relaid(s.func, s.theorem, found.left_out, s, found.filled)

@@ -15,8 +15,9 @@ The theorem says under which maps the new program computes what the old one did.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
@@ -57,9 +58,10 @@ def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: b
         buffer, or loops that do not follow, are left as they are and reported.
     """
     moved = {b: m for b, m in layouts.items() if m is not None}
-    if not promised(func, moved):
+    to_hold = promised(func, moved)
+    if not to_hold:
         return _Moving(func, moved, padded_sums).done()
-    if _helpful(func, moved) and not any(_summed(func, b) for b in promised(func, moved)):
+    if _helpful(func, moved) and not any(_summed(func, b) for b in to_hold):
         try:
             return _Moving(func, moved, padded_sums).done()
         except ScheduleError:
@@ -67,10 +69,11 @@ def relayout(func: PrimFunc, layouts: Mapping[Buffer, Layout], *, padded_sums: b
     return _Moving(func, moved, padded_sums, fill=True).done()
 
 
-def promised(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> list[Buffer]:
-    """The results whose padding is to hold a value."""
+def promised(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> dict[Buffer, float | int]:
+    """The results whose padding is to hold a value, and the value."""
     written = written_blocks(func.body)
-    return [b for b in func.buffers if b.data in written and _pads(b, layouts) and value_of(layouts[b]) is not None]
+    held = {b: value_of(layouts[b]) for b in func.buffers if b.data in written and _pads(b, layouts)}
+    return {b: value for b, value in held.items() if value is not None}
 
 
 def _helpful(func: PrimFunc, layouts: Mapping[Buffer, Layout]) -> bool:
@@ -118,22 +121,17 @@ class _Moving:
         for block in blocks:
             stored = _stored(s.func, block)
             if stored is not None and stored.name in self.moved:
-                self._try(f"loops of {block}", lambda block=block, b=stored: s.sequential_buffer_access(b, block))
+                self._try(f"loops of {block}", partial(s.sequential_buffer_access, stored, block))
         to_hold = promised(func, self.layouts)
-        filled = [b.name for b in to_hold] if self.fill else []
+        filled = {b.name: value for b, value in to_hold.items()} if self.fill else {}
         if any(_pads(b, self.layouts) for b in self.layouts):
             self._run_over_padding(blocks, filled)
         s.simplify()
-        for name in filled:
-            s.write_padding(name, value_of(self._layout(name)))
-        for b in to_hold:
-            value = value_of(self.layouts[b])
-            assert value is not None
+        for name, value in filled.items():
+            s.write_padding(name, value)
+        for b, value in to_hold.items():
             prove_padding(s, b.name, value)
         return Relaid(s.func, s.theorem, tuple(self.left_out), s, tuple(filled))
-
-    def _layout(self, name: str) -> Layout:
-        return next(m for b, m in self.layouts.items() if b.name == name)
 
     def _move(self, b: Buffer) -> None:
         layout = self.layouts.get(b)
@@ -156,14 +154,13 @@ class _Moving:
             return
         self.moved.append(b.name)
 
-    def _try(self, what: str, step: object) -> None:
-        assert callable(step)
+    def _try(self, what: str, step: Callable[[], object]) -> None:
         try:
             step()
         except ScheduleError as refused:
             self.left_out.append(f"{what}: {refused.summary()}")
 
-    def _run_over_padding(self, blocks: list[str], filled: list[str]) -> None:
+    def _run_over_padding(self, blocks: list[str], filled: Collection[str]) -> None:
         for block in blocks:
             stored = _stored(self.s.func, block)
             if stored is None or (stored.name in filled and not _sums(self.s.func, block)):
@@ -219,19 +216,22 @@ def same_bits(a: Expr, b: Expr) -> Expr:
 
 def _sum_loops(s: Schedule, block: str, stored: Buffer) -> list[Var]:
     """The loops around a block that the indices of what it stores do not mention."""
-    found = _block(s.func, block)
-    assert found is not None
-    used = {v for x in walk(found.body) if isinstance(x, Store) and x.buffer is stored
-            for i in x.indices for v in free_vars(i)}  # fmt: skip
+    used = _indices(_block(s.func, block), stored)
     return [v for v in s.loops(block) if v not in used]
+
+
+def _indices(block: Block | None, stored: Buffer) -> set[Var]:
+    """The variables that say which elements a block stores."""
+    assert block is not None
+    return {v for x in walk(block.body) if isinstance(x, Store) and x.buffer is stored
+            for i in x.indices for v in free_vars(i)}  # fmt: skip
 
 
 def _uneven_tiles(func: PrimFunc, block: str, stored: Buffer) -> dict[Var, int]:
     """Loops of a sum that a layout divides by a tile which does not go into their extent."""
     inside = _block(func, block)
+    used = _indices(inside, stored)
     assert inside is not None
-    used = {v for x in walk(inside.body) if isinstance(x, Store) and x.buffer is stored
-            for i in x.indices for v in free_vars(i)}  # fmt: skip
     sizes = {n.var: n.extent.value for n in walk(func.body) if isinstance(n, For) and isinstance(n.extent, IntImm)}
     return {
         v: t

@@ -173,10 +173,7 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
     tile = _tile(nest, loop, lanes, machine)
     outer, inner = _parts(s, nest, tile, loop, lanes)
     s.reorder(*outer, *terms, *inner)
-    if outer:
-        s.cache_write(nest.block, 0, "local", loop=outer[-1])
-    else:
-        s.cache_write(nest.block, 0, "local")
+    s.cache_write(nest.block, 0, "local", loop=outer[-1] if outer else None)
     s.decompose_reduction(nest.block, terms[0])
     s.simplify()
     if nest.guards:  # in the tile it does no harm to compute elements that there are not
