@@ -18,7 +18,7 @@ from itertools import dropwhile
 from math import prod
 from typing import Any, final
 
-from verified_tir.graph.errors import GraphError, why_not
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Node, TensorType, Value
 from verified_tir.graph.layouts import (
     Layout,
@@ -36,7 +36,7 @@ from verified_tir.graph.layouts import (
 )
 from verified_tir.graph.operators import legalize, result_types
 from verified_tir.graph.program import composed, one_store
-from verified_tir.graph.relayout import Relaid
+from verified_tir.graph.relayout import Relaid, why_not
 from verified_tir.graph.sizes import numbers
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.buffer import Buffer

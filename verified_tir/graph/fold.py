@@ -22,13 +22,13 @@ import numpy as np
 
 from verified_tir.graph.conversions import arrive, plain_value
 from verified_tir.graph.elide import REWRITES, permutation_of
-from verified_tir.graph.errors import GraphError, why_not
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import Padded, constant, number, pack
 from verified_tir.graph.names import Names
 from verified_tir.graph.operators import legalize
 from verified_tir.graph.program import one_store, program_of
-from verified_tir.graph.relayout import Relaid, same_bits
+from verified_tir.graph.relayout import Relaid, same_bits, why_not
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.func import PrimFunc

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from verified_tir.graph.elide import REWRITES
-from verified_tir.graph.errors import GraphError, why_not
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.program import composed
-from verified_tir.graph.relayout import Relaid
+from verified_tir.graph.relayout import Relaid, why_not
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
 

@@ -18,7 +18,7 @@ from verified_tir.derivation.assumptions import reassociated
 from verified_tir.graph.callbacks import registered
 from verified_tir.graph.choose import Choice, Cost, bytes_moved, choose, cost_of
 from verified_tir.graph.elide import prove_needless
-from verified_tir.graph.errors import GraphError, why_not
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import External
 from verified_tir.graph.fuse import Fusion, fuse_plan
 from verified_tir.graph.ir import Graph, Node, Value
@@ -26,7 +26,7 @@ from verified_tir.graph.layouts import Layout
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
 from verified_tir.graph.planned import write_planned
 from verified_tir.graph.program import program_key
-from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout
+from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout, why_not
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting
 from verified_tir.ir.collector import seldom_collected
 from verified_tir.kernel.theorem import Refines

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import final
 
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
 from verified_tir.graph.sizes import Dim, normal
 from verified_tir.ir.buffer import Buffer
@@ -31,7 +32,7 @@ from verified_tir.ir.visit import free_vars, substitute, walk
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines
-from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T  # noqa: N812
 
@@ -97,6 +98,17 @@ def _pads(b: Buffer, layouts: Mapping[Buffer, Layout]) -> bool:
 def extents(b: Buffer) -> tuple[Dim, ...]:
     """The extents of a buffer of a graph's program."""
     return tuple(map(normal, b.shape))
+
+
+def why_not(refused: ScheduleError | GraphError) -> str:
+    """The claim that failed, with the counterexample and what came of running it."""
+    if not isinstance(refused, ScheduleError):
+        return str(refused)
+    found = refused.summary()
+    if isinstance(refused, Refuted) and refused.counterexample:
+        found += f"; counterexample: {', '.join(f'{k} = {v}' for k, v in refused.counterexample.items())}"
+        found += " (confirmed)" if refused.confirmed else " (unconfirmed)"
+    return found
 
 
 class _Moving:
