@@ -9,11 +9,14 @@ from tests.kernel.test_facts import known
 from tests.kernel.test_initialised import meaning
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.ir.sugar import const
+from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.induction import DEFINED, speaks_of_one_element, value_of
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
 from verified_tir.logic import formula as f
-from verified_tir.logic.formula import Term
+from verified_tir.logic.formula import Term, integer
+from verified_tir.logic.solver import Solver
 from verified_tir.schedule.edits import rewritten
 from verified_tir.search import facts as search
 
@@ -95,3 +98,13 @@ def test_what_was_loaded_in_an_iteration_had_the_property_too() -> None:
     text += "if A[0] >= 0:\n    B[0] = 1"
     assert known(text.format(0))
     assert not known(text.format(-1))
+
+
+@pytest.mark.parametrize(("stored", "expected"), [("k", True), ("A[0]", False), ("T.max(A[0], k)", False)])
+def test_the_store_since_which_a_property_holds_supposes_nothing(stored: str, *, expected: bool) -> None:
+    f = program(f"for k in range(3):\n    A[0] = {stored}", 'A: T.Buffer((8,), "int32")')
+    where = begin(f, Entry())
+    where.execute(f.body)
+    element = where.load_from(where.memory, f.buffers[0], (integer(0),), None)
+    here = Prover(Solver()).known(where, ())
+    assert bool(here.invariant(element, "is defined", DEFINED, 0)) is expected
