@@ -62,7 +62,6 @@ class Evaluator:
     # --------------------------------------------------------------------------------------------- conversions
 
     def terms_of(self, value: Value) -> Ids:
-        """The value as terms."""
         if value.ids is not None:
             return value.ids
         assert value.numbers is not None
@@ -95,7 +94,6 @@ class Evaluator:
     # ------------------------------------------------------------------------------------------------ evaluation
 
     def evaluate(self, expr: Expr, frame: Frame) -> Value:  # noqa: PLR0911 (one case for each class)
-        """The value of ``expr`` in the rows of ``frame``."""
         match expr:
             case Var():
                 found = frame.values.get(expr)

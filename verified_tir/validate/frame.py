@@ -83,5 +83,4 @@ class Frame:
         )
 
     def only(self, where: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Frame:
-        """The rows where a condition holds."""
         return self if where.all() else self.pick(np.flatnonzero(where))

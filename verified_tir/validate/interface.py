@@ -174,12 +174,10 @@ class Parameter:
 
     @cached_property
     def images(self) -> tuple[Ids, ...]:
-        """The indices in this function of each element."""
         return self.indices(np.arange(self.count, dtype=np.int64))
 
     @cached_property
     def at(self) -> Ids:
-        """The position of each element."""
         return self.located(self.images, self.count)
 
     @property

@@ -118,7 +118,6 @@ class View:
 
     @property
     def ratio(self) -> int:
-        """The cells that one scalar takes."""
         return self.dtype.scalar.nbytes // self.block.width
 
 

@@ -26,7 +26,6 @@ _PLAIN: dict[str, Any] = {
 
 
 def largest(a: Ids) -> int:
-    """The largest absolute value."""
     return max(abs(int(a.min())), abs(int(a.max()))) if a.size else 0
 
 

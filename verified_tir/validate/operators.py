@@ -147,7 +147,6 @@ class Builder:
     # ----------------------------------------------------------------------------------------- other operators
 
     def negate(self, a: Ids) -> Ids:
-        """Logical negation."""
         terms = self.terms
         self.operations += a.size
         result: Ids = np.full(a.shape, -1, dtype=np.int64)
@@ -205,7 +204,6 @@ class Builder:
         return result
 
     def cast(self, source: DType, target: DType, a: Ids) -> Ids:
-        """Conversion of scalars of type ``source``."""
         if source is target:
             return a
         terms = self.terms

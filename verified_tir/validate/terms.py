@@ -58,7 +58,6 @@ class Terms:
         self.code_op: list[str] = []
         self.code_dtype: list[DType] = []
         self.const_code: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
-        self._constants: dict[tuple[DType, int], int] = {}
         self._numbers: dict[tuple[DType, Number, str], int] = {}
         self._sequences: dict[int, tuple[int, int]] = {}
         found, _ = self.intern(self.code("undef", VOID), 0, 0, 0)
@@ -197,7 +196,6 @@ class Terms:
     # ---------------------------------------------------------------------------------------------- constants
 
     def constant(self, dtype: DType, value: Number) -> int:
-        """The constant ``value`` of a scalar type."""
         known = self._numbers.get((dtype, value, str(value)))  # the text tells signs of zero and types apart
         if known is None:
             known = self._numbers[dtype, value, str(value)] = self._constant(dtype, value)
@@ -209,14 +207,8 @@ class Terms:
             payload = bits - (1 << 64) if bits >= 1 << 63 else bits
         else:
             payload = int(value) - (1 << 64) if int(value) >= 1 << 63 else int(value)
-        found = self._constants.get((dtype, payload))
-        if found is None:
-            ids, _ = self.intern(self.code("const", dtype), payload)
-            found = self._constants[dtype, payload] = int(ids)
-            flags = 0
-            if dtype.is_float:
-                flags = _float_flags(float(value))
-            self.flags[found] = flags
+        found = int(self.intern(self.code("const", dtype), payload)[0])
+        self.flags[found] = _float_flags(float(value)) if dtype.is_float else 0
         return found
 
     def constants(self, dtype: DType, values: Ids) -> Ids:

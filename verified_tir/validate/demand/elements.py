@@ -35,13 +35,13 @@ def choose(shape: Sequence[int], sizes: Sequence[Sequence[int]], count: int, see
     rng = np.random.default_rng(seed)
     found: dict[int, None] = {}
     for corner in itertools.islice(itertools.product(*[(0, d - 1) for d in shape]), _MOST_CORNERS):
-        found[_number(corner, shape)] = None
+        found[int(np.ravel_multi_index(corner, shape))] = None
     found[total - 1] = None
     corners = len(found)
     for place in _boundaries(shape, sizes, rng):
         if len(found) >= corners + (count - corners) * 3 // 4:
             break
-        found[_number(place, shape)] = None
+        found[int(np.ravel_multi_index(place, shape))] = None
     while len(found) < count:
         found[int(rng.integers(0, total))] = None
     return np.array(list(found)[:count], dtype=np.int64)
@@ -77,13 +77,6 @@ def _places(extent: int, sizes: Iterable[int]) -> Iterator[int]:
         if 0 <= place < extent and place not in seen:
             seen.add(place)
             yield place
-
-
-def _number(place: Sequence[int], shape: Sequence[int]) -> int:
-    found = 0
-    for index, extent in zip(place, shape, strict=True):
-        found = found * extent + index
-    return found
 
 
 def tile_sizes(shape: Sequence[int], outlines: Sequence[tuple[Outline, list[Site]]]) -> list[list[int]]:

@@ -61,7 +61,7 @@ def _floordiv(al: Ids, ah: Ids, bl: Ids, bh: Ids) -> Pair:
     lo = np.minimum(np.floor_divide(al, x), np.floor_divide(al, y))
     hi = np.maximum(np.floor_divide(ah, x), np.floor_divide(ah, y))
     reach = np.maximum(np.abs(al), np.abs(ah))
-    return np.where(good, lo, -reach), np.where(good, hi, reach)
+    return _where(good, (lo, hi), (-reach, reach))
 
 
 def _floormod(al: Ids, ah: Ids, bl: Ids, bh: Ids) -> Pair:
@@ -75,17 +75,22 @@ def _floormod(al: Ids, ah: Ids, bl: Ids, bh: Ids) -> Pair:
 
 
 def _truncdiv(al: Ids, ah: Ids, bl: Ids, bh: Ids) -> Pair:
-    lo, hi = _floordiv(al, ah, bl, bh)
     reach = np.maximum(np.abs(al), np.abs(ah))
-    plain = (al >= 0) & (bl > 0)
-    return np.where(plain, lo, -reach), np.where(plain, hi, reach)
+    return _where(_plain(al, bl), _floordiv(al, ah, bl, bh), (-reach, reach))
 
 
 def _truncmod(al: Ids, ah: Ids, bl: Ids, bh: Ids) -> Pair:
-    lo, hi = _floormod(al, ah, bl, bh)
     reach = np.maximum(np.abs(bl), np.abs(bh))
-    plain = (al >= 0) & (bl > 0)
-    return np.where(plain, lo, -reach), np.where(plain, hi, reach)
+    return _where(_plain(al, bl), _floormod(al, ah, bl, bh), (-reach, reach))
+
+
+def _plain(al: Ids, bl: Ids) -> Mask:
+    """Whether rounding down is rounding towards zero."""
+    return (al >= 0) & (bl > 0)
+
+
+def _where(good: Mask, found: Pair, other: Pair) -> Pair:
+    return np.where(good, found[0], other[0]), np.where(good, found[1], other[1])
 
 
 def _bool(true: Mask, false: Mask) -> Pair:
@@ -132,7 +137,7 @@ def _quotient(lo: Ids, hi: Ids, bl: Ids, bh: Ids) -> Pair:
     known = (bl == bh) & (bl != 0)
     k = np.where(known, bl, 1)
     up, down = np.where(k > 0, lo, hi), np.where(k > 0, hi, lo)
-    return np.where(known, -np.floor_divide(-up, k), -HUGE), np.where(known, np.floor_divide(down, k), HUGE)
+    return _where(known, (-np.floor_divide(-up, k), np.floor_divide(down, k)), FREE)
 
 
 def _mul_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
@@ -142,10 +147,7 @@ def _mul_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pai
 def _floordiv_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
     known = (bl == bh) & (bl > 0)
     k = np.where(known, bl, 1)
-    return (
-        (np.where(known, product(lo, k), -HUGE), np.where(known, product(hi, k) + k - 1, HUGE)),
-        FREE,
-    )
+    return _where(known, (product(lo, k), product(hi, k) + k - 1), FREE), FREE
 
 
 def _floormod_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
@@ -156,19 +158,15 @@ def _floormod_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tupl
     least = al + np.where(first < lo, lo - first, np.where(first > hi, k - first + lo, 0))
     final_ = np.remainder(ah, k)
     most = ah - np.where(final_ > hi, final_ - hi, np.where(final_ < lo, final_ + k - hi, 0))
-    return (np.where(known, least, -HUGE), np.where(known, most, HUGE)), FREE
+    return _where(known, (least, most), FREE), FREE
 
 
 def _truncdiv_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
-    (least, most), free = _floordiv_back(lo, hi, al, ah, bl, bh)
-    plain = al >= 0
-    return (np.where(plain, least, -HUGE), np.where(plain, most, HUGE)), free
+    return _where(al >= 0, _floordiv_back(lo, hi, al, ah, bl, bh)[0], FREE), FREE
 
 
 def _truncmod_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
-    (least, most), free = _floormod_back(lo, hi, al, ah, bl, bh)
-    plain = al >= 0
-    return (np.where(plain, least, -HUGE), np.where(plain, most, HUGE)), free
+    return _where(al >= 0, _floormod_back(lo, hi, al, ah, bl, bh)[0], FREE), FREE
 
 
 def _min_back(lo: Ids, hi: Ids, al: Ids, ah: Ids, bl: Ids, bh: Ids) -> tuple[Pair, Pair]:
@@ -241,6 +239,6 @@ def choice_back(lo: Ids, hi: Ids, cl: Ids, ch: Ids, al: Ids, ah: Ids, bl: Ids, b
     never_a, never_b = (ah < lo) | (al > hi), (bh < lo) | (bl > hi)
     return (
         (np.where(never_b, 1, 0), np.where(never_a, 0, 1)),
-        (np.where(yes, lo, -HUGE), np.where(yes, hi, HUGE)),
-        (np.where(no, lo, -HUGE), np.where(no, hi, HUGE)),
+        _where(yes, (lo, hi), FREE),
+        _where(no, (lo, hi), FREE),
     )

@@ -107,7 +107,6 @@ class _View:
         return vector([self.scalar(first + lane) for lane in range(self.dtype.lanes)])
 
     def scalar(self, address: int) -> Scalar:
-        """What is at an address now."""
         target = self.dtype.scalar
         value, dtype = self.cells.values.get(address) or self._entry(address)
         return value if dtype is target else cast(Scalar, reinterpret(value, dtype, target))

@@ -60,7 +60,6 @@ class _Prepared:
     reads: dict[Var, tuple[Buffer, Versions, Ids, Ids]] = field(default_factory=dict)
 
     def frame(self, rows: Ids, access: SparseAccess) -> Frame:
-        """A frame for some instances."""
         frame = Frame(rows.size)
         for var, value in self.values.items():
             frame.values[var] = value.pick(rows)
@@ -164,7 +163,6 @@ class Run:
     # --------------------------------------------------------------------------------------------- evaluation
 
     def _evaluate(self, batch: _Batch, rows: Ids) -> None:
-        """Evaluate some instances of a site."""
         if self.evaluator.build.operations > self.budget:
             raise TooManyTerms(f"more than {self.budget} operations")
         if batch.prepared is not None:

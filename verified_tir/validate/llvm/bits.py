@@ -46,7 +46,6 @@ def sort_of(dtype: DType) -> str:
 
 
 def number(bits: int, value: int) -> str:
-    """A bit vector constant."""
     return f"(_ bv{value & ((1 << bits) - 1)} {bits})"
 
 
@@ -260,7 +259,6 @@ class Question:
 
 
 def _all(conditions: Iterable[str]) -> str:
-    """The conjunction of conditions."""
     found = dict.fromkeys(c for c in conditions if c != "true")
     return next(iter(found), "true") if len(found) < 2 else f"(and {' '.join(found)})"
 

@@ -296,7 +296,6 @@ class Blocks:
         block.unit = unit
 
     def forget(self, block: Block, offset: int, size: int) -> None:
-        """Make bytes undefined."""
         if block.fresh or not size:
             return
         first, _ = self._align(block, offset, size if size % block.unit == 0 else 1)

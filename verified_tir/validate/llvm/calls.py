@@ -20,7 +20,6 @@ Routine = Callable[[Sequence[Value]], "Value | None"]
 
 
 def call(machine: Machine, i: Instruction, d: int, places: Sequence[int]) -> Step:
-    """The closure of a call."""
     routine = _routine(machine, i)
     result, *said = i.promises
     kinds = [o.type for o in i.operands]

@@ -41,7 +41,6 @@ class Forms:
         self._known_zeros: dict[int, int] = {}
 
     def of(self, root: int) -> int:
-        """The representative of a term."""
         found = self._representative.get(root)
         if found is not None:
             return found
@@ -113,7 +112,6 @@ class Forms:
         return _UNSIGNED_NAMES.get(op, op) if code == "uint" else op, code, dtype.bits, *parts
 
     def _converted(self, source: DType, target: DType, x: int) -> object:
-        """A cast of an integer."""
         if target.is_int and target.bits <= source.bits:
             return "truncated", target.bits, x
         code = "uint" if self._zeros(x) else source.code
@@ -185,7 +183,6 @@ class Forms:
         return op, parts
 
     def _number(self, term: int) -> float | None:
-        """The value of a constant."""
         return float(self.terms.value(term)) if self.terms.op_of(term) == "const" else None
 
     def _ordered(self, condition: int) -> int | None:

@@ -52,7 +52,6 @@ def integer(bits: int, code: str = "int") -> DType:
 
 
 def signed(bits: int, number: int) -> int:
-    """The bits of an integer as a signed number."""
     return number - (1 << bits) if number >> (bits - 1) else number
 
 
@@ -82,7 +81,6 @@ class Graph:
         return ~found
 
     def constant(self, dtype: DType, bits: int) -> Lane:
-        """The constant with these bits."""
         if dtype.is_float:
             return self.leaf(self.terms.constant(dtype, float_of(dtype, bits)), dtype)
         return self.leaf(self.terms.constant(dtype, bool(bits) if dtype.is_bool else wrap(dtype, bits)), dtype)
@@ -146,7 +144,6 @@ class Graph:
         return 1 - a if a >= 0 else self.node("negate", "", BOOL, BOOL, ~a)
 
     def choose(self, dtype: DType, condition: Lane, a: Lane, b: Lane) -> Lane:
-        """``condition ? a : b``."""
         if condition >= 0:
             return a if condition else b
         return self.node("choose", "", dtype, dtype, ~condition, self.at(a, dtype), self.at(b, dtype))
@@ -172,7 +169,6 @@ class Graph:
         return self.node("overflow", f"overflow {op} {dtype}", dtype, BOOL, self.at(a, dtype), self.at(b, dtype))
 
     def is_undef(self, lane: Lane) -> Lane:
-        """The condition that a lane is undef."""
         return self.node("is_undef", "", BOOL, BOOL, ~lane) if self.doubtful(lane) else 0
 
     def poison_if(self, condition: Lane, dtype: DType, value: Lane) -> Lane:
@@ -207,7 +203,6 @@ class Graph:
     # ---------------------------------------------------------------------------------------------- to terms
 
     def flush(self) -> None:
-        """Make terms of all nodes."""
         first, last = self._done, len(self.rows)
         if first == last:
             return
@@ -270,13 +265,11 @@ class Graph:
         return flat.reshape(made.shape)
 
     def term(self, lane: Lane, dtype: DType) -> int:
-        """The term of a lane at a type."""
         node = self.at(lane, dtype)
         self.flush()
         return int(self._term[node])
 
     def term_array(self, nodes: list[int]) -> Ids:
-        """The terms of nodes."""
         self.flush()
         found: Ids = self._term[np.array(nodes, dtype=np.int64)]
         return found
@@ -295,7 +288,6 @@ class Graph:
         return int(self.terms.value(term)) & ((1 << dtype.bits) - 1)
 
     def doubtful(self, lane: Lane) -> bool:
-        """Whether a lane may be undef."""
         if lane >= 0:
             return False
         self.flush()

@@ -90,7 +90,6 @@ def execute(job: Job) -> Done:
 
 
 def main() -> None:
-    """Serve one job."""
     text, arguments = pickle.loads(sys.stdin.buffer.read())
     done = execute(Job(text, arguments))
     sys.stdout.buffer.write(pickle.dumps((done.status, done.blocks)))

@@ -60,7 +60,6 @@ class Reader:
         return self.kinds[self.at] if self.at < len(self.tokens) else ""
 
     def take(self) -> str:
-        """The next token, which is passed."""
         found = self.here
         if not found:
             raise self.refused("the end of the line")
@@ -68,7 +67,6 @@ class Reader:
         return found
 
     def accept(self, token: str) -> bool:
-        """Pass a token if it is the next one."""
         if self.here == token:
             self.at += 1
             return True

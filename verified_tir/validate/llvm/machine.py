@@ -76,7 +76,6 @@ class Machine:
     # ------------------------------------------------------------------------------------------------- values
 
     def constant(self, constant: Constant) -> Value:
-        """The value of a constant."""
         kinds = scalars(constant.type)
         lanes = tuple([self._atom(k, a) for k, a in zip(kinds, constant.atoms, strict=True)])
         return lanes[0] if is_scalar(constant.type) else lanes
@@ -93,7 +92,6 @@ class Machine:
         return self.graph.constant(FLOATS[kind.name], atom) if isinstance(kind, FloatType) else atom
 
     def zero(self, kind: Scalar) -> Lane:
-        """The lane with all bits zero."""
         return self.graph.constant(FLOATS[kind.name], 0) if isinstance(kind, FloatType) else 0
 
     def choose(self, kind: Type, condition: Lane, a: Value, b: Value) -> Value:
@@ -107,7 +105,6 @@ class Machine:
         return tuple([self.choose_lane(k, condition, x, y) for k, x, y in zip(scalars(kind), a, b, strict=True)])
 
     def choose_lane(self, kind: Scalar, condition: Lane, a: Lane, b: Lane) -> Lane:
-        """A choice between lanes of a scalar type."""
         if condition >= 0:
             return a if condition else b
         if condition == UNDEF:
@@ -124,7 +121,6 @@ class Machine:
     # ------------------------------------------------------------------------------------------------- memory
 
     def read(self, kind: Type, address: Lane) -> Value:
-        """The value of a type at an address."""
         parts = scalars(kind)
         if is_scalar(kind):
             return self.blocks.load(parts[0], address, 1)[0]
@@ -132,7 +128,6 @@ class Machine:
         return tuple(self.blocks.load(parts[0], address, len(parts)))
 
     def write(self, kind: Type, address: Lane, value: Value) -> None:
-        """Store a value of a type."""
         parts = scalars(kind)
         if isinstance(value, int):
             self.blocks.store(parts[0], address, (value,))
@@ -198,7 +193,7 @@ class Machine:
         while True:
             block = code.blocks[name]
             if block.targets:
-                values = self._incoming(block, r, before)
+                values = tuple([r[slot] for slot in block.sources[before]])
                 if name == stop:
                     return Arrival(values)
                 for slot, value in zip(block.targets, values, strict=True):
@@ -228,9 +223,6 @@ class Machine:
         code.seen.add(block.name)
         for step in block.steps:
             step(r)
-
-    def _incoming(self, block: BlockCode, r: Registers, before: str) -> tuple[Value, ...]:
-        return tuple([r[slot] for slot in block.sources[before]])
 
     def _next(self, block: BlockCode, r: Registers) -> str | Arrival | list[tuple[Lane, str]]:
         """The next block, the end, or the ways that data decide between, with their conditions."""

@@ -87,7 +87,6 @@ def parse(text: str, root: str = KERNEL) -> Module:
 
 
 def _name(line: str) -> str:
-    """The first global name in a line."""
     found = _NAME.search(line)
     if found is None:
         raise Reader("").refused(f"the line {line[:80]!r}")

@@ -51,7 +51,6 @@ def symbols(func: PrimFunc) -> list[Var]:
 
 
 def register_type(dtype: DType) -> Type:
-    """The type of a scalar parameter."""
     if dtype is BFLOAT16:
         return IntType(16)
     return FloatType(_NAMES[dtype.bits]) if dtype.is_float else IntType(dtype.bits)

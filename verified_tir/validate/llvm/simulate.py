@@ -29,7 +29,6 @@ class Simulation:
         self._values: dict[int, Ids] = {}
 
     def run(self, roots: Iterable[int]) -> None:
-        """Compute everything beneath some terms."""
         levels: dict[int, int] = {}
         groups: dict[tuple[int, int], list[int]] = {}
         for term in beneath((r for r in roots if r not in self._values), self._missing):

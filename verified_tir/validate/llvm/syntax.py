@@ -114,7 +114,6 @@ def size_of(kind: Type) -> int:
 
 
 def align_of(kind: Type) -> int:
-    """The natural alignment in bytes."""
     match kind:
         case ArrayType(element=element):
             return align_of(element)

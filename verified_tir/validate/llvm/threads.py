@@ -38,7 +38,6 @@ class Threads:
         self.count = 0
 
     def create(self, values: Sequence[Value]) -> Value:
-        """``pthread_create``, which succeeds."""
         handle, attributes, function, argument = values
         machine, blocks = self.machine, self.machine.blocks
         if attributes != 0 or not isinstance(function, int) or function not in machine.named:
@@ -61,7 +60,6 @@ class Threads:
         return 0
 
     def join(self, values: Sequence[Value]) -> Value:
-        """``pthread_join``."""
         handle, result = values
         thread = self.alive.pop(handle, None) if isinstance(handle, int) else None
         if thread is None:

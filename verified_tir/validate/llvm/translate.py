@@ -70,7 +70,6 @@ class _Translator:
         return found
 
     def place(self, operand: Operand) -> int:
-        """Where an operand stands."""
         if isinstance(operand, Register):
             return self._name(operand.name)
         found = self._constants.get(operand)
@@ -121,7 +120,7 @@ class _Translator:
         if i.opcode in INTEGER:
             return self._integer(i)
         if i.opcode in FLOAT:
-            return self._lanewise(i, self._float_binary(i))
+            return self._lanewise(i, partial(self.machine.floats.binary, i.opcode, FLOATS[_float(i.type).name]))
         if i.opcode in CASTS:
             return self._cast(i)
         match i.opcode:
@@ -183,10 +182,6 @@ class _Translator:
 
         return step
 
-    def _float_binary(self, i: Instruction) -> Callable[[Lane, Lane], Lane]:
-        dtype, op, floats = FLOATS[_float(i.type).name], i.opcode, self.machine.floats
-        return lambda x, y: floats.binary(op, dtype, x, y)
-
     def _comparison(self, i: Instruction) -> Callable[[Lane, Lane], Lane]:
         kind = scalars(i.operands[0].type)[0]
         if isinstance(kind, FloatType):
@@ -220,8 +215,8 @@ class _Translator:
             def one(r: Registers) -> None:
                 condition = r[c]
                 assert isinstance(condition, int)
-                if condition < 0:
-                    condition = self._known_condition(kind, condition)
+                if condition < 0 and isinstance(kind, (PointerType, IntType)):
+                    condition = machine.graph.settled(condition)  # a choice between addresses needs a number
                 if condition == UNDEF:
                     value = r[x]
                     r[d] = UNDEF if isinstance(value, int) else (UNDEF,) * len(value)
@@ -236,10 +231,6 @@ class _Translator:
             r[d] = tuple([machine.choose_lane(scalar, *row) for row in rows])
 
         return lanes
-
-    def _known_condition(self, kind: Type, condition: Lane) -> Lane:
-        """A choice between addresses needs a number: constants may hide behind terms."""
-        return self.machine.graph.settled(condition) if isinstance(kind, (PointerType, IntType)) else condition
 
     # ------------------------------------------------------------------------------------------------- memory
 

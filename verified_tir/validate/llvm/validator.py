@@ -79,8 +79,7 @@ def validate_llvm(
     """
     start = time.perf_counter()
     sizes = dict(sizes or {})
-    limits = _Limits(most_operations, most_instructions, most_steps)
-    run = _Run(func, sizes, limits, solver or Solver(budget=BUDGET))
+    run = _Run(func, sizes, most_operations, most_instructions, most_steps, solver or Solver(budget=BUDGET))
     try:
         verdict = run.judge(llvm_text)
     except (Refused, TooManyTerms) as problem:
@@ -112,19 +111,13 @@ def never_reached(reports: Sequence[LLVMReport]) -> frozenset[str]:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    operations: int
-    instructions: int
-    steps: int
-
-
-@final
 @dataclass(slots=True)
 class _Run:
     func: PrimFunc
     sizes: Mapping[str, int]
-    limits: _Limits
+    most_operations: int
+    most_instructions: int
+    most_steps: int
     solver: Solver
     left: LLVMExit | None = None
     blocks: int = 0
@@ -133,7 +126,7 @@ class _Run:
         text = printed(llvm_text)
         module = parse(text)
         self.blocks = sum(len(f.blocks) for f in module.functions.values())
-        kernel = Kernel(listed(Side.of(self.func, self.sizes)), module, text, self.limits.instructions)
+        kernel = Kernel(listed(Side.of(self.func, self.sizes)), module, text, self.most_instructions)
         found = self._judged(kernel)
         if not isinstance(found, Equal) or self.left is None or not module.asks_where():
             return found
@@ -146,10 +139,10 @@ class _Run:
         build = Builder(Terms())
         try:
             program = replace(kernel.side, func=in_machine_words(self.func))
-            first = execute(program, build, fast=True, budget=self.limits.operations)
+            first = execute(program, build, fast=True, budget=self.most_operations)
             if first.undefined is not None:
                 return Equal(vacuous=True)
-            limit = self.limits.instructions
+            limit = self.most_instructions
             self.left = run_kernel(kernel.module, kernel.side, Graph(build), limit=limit, backwards=kernel.backwards)
         except (Refused, TooManyTerms) as problem:
             return self._tried(kernel).witness or Unknown(str(problem))
@@ -195,7 +188,7 @@ class _Run:
 
     def _tried(self, kernel: Kernel) -> Search:
         large = self.left is not None and self.left.steps > FEW_INSTRUCTIONS
-        return search(kernel, steps=self.limits.steps, most=FEW_INPUTS if large else MOST_INPUTS)
+        return search(kernel, steps=self.most_steps, most=FEW_INPUTS if large else MOST_INPUTS)
 
 
 def printed(llvm_text: str) -> str:

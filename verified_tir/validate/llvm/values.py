@@ -75,19 +75,16 @@ def _members(r: Reader) -> tuple[Type, ...]:
 
 
 def read_typed(r: Reader) -> Operand:
-    """A type and an operand of it."""
     return read_operand(r, read_type(r))
 
 
 def read_operand(r: Reader, kind: Type) -> Operand:
-    """An operand of a known type."""
     if r.kind == "local":
         return Register(kind, r.local())
     return Constant(kind, _constant(r, kind))
 
 
 def read_constant(r: Reader, kind: Type) -> Constant:
-    """A constant of a known type."""
     return Constant(kind, _constant(r, kind))
 
 
