@@ -14,8 +14,8 @@ from verified_tir.certificate import integrity
 from verified_tir.certificate import questions as certificate_questions
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import TRUE, Binary, Cast, IntImm, Select
-from verified_tir.ir.stmt import Assume, Block, If, seq
+from verified_tir.ir.expr import TRUE, Binary, Cast, Expr, IntImm, Select
+from verified_tir.ir.stmt import Assume, Block, seq
 from verified_tir.ir.visit import rewrite
 from verified_tir.validate import (
     compare,
@@ -125,12 +125,12 @@ def no_licences(patch: Patch) -> None:
 
 
 def guards_ignored(patch: Patch) -> None:
-    def then(self: Any, stmt: If, frame: Any) -> None:
-        self.run(stmt.then_body, frame)
+    def then(self: Any, condition: Expr, frame: Any, arm: Any, otherwise: Any = None) -> None:
+        arm(frame)
 
     from verified_tir.validate import execute
 
-    patch.setattr(execute.Executor, "_if", then)
+    patch.setattr(execute.Executor, "_branch", then)
 
 
 def at_least_once(patch: Patch) -> None:

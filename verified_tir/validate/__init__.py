@@ -8,7 +8,7 @@ rules, the schedule or the lowering passes.
 Programs that are too large for that are evaluated on demand (``demand/``), and LLVM IR is executed besides a program
 (``llvm/``).  They share terms, operators, the evaluator, parameters and views.  What is there more than once:
 
-* Memory.  A run has blocks of cells, which are overwritten.  On demand nothing is: of each cell there are versions, since
+* Memory.  A run has blocks of cells, which are overwritten.  On demand nothing is: there are versions of each cell, as
   instances are evaluated by their dependences and not in order.  LLVM's addresses are numbers, and its cells bytes.
 * Time.  A run takes loops as they come, whatever their bounds are, and takes rows back that conflict.  On demand the
   time of an instance is a number that is known beforehand; that takes bounds that data do not decide.
