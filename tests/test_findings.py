@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "findings.md"
 FOLDER = ROOT / "tests" / "regressions"
 FILES = sorted(FOLDER.glob("*.py"))
-CAMPAIGNS = ("tests.fuzz.targets.", "tests.rules.")
+CAMPAIGNS = ("tests.fuzz.onnx_models.", "tests.fuzz.targets.", "tests.parts.", "tests.rules.")
 OTHERS = {"ml_dtypes", "pytest", "numpy", "hypothesis", "verified_tir"}
 FIXTURES = {"tmp_path", "monkeypatch", "capsys", "recwarn", "caplog", "request"}
 
