@@ -27,7 +27,6 @@ from verified_tir.ir.stmt import Annotations, For, If, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of, sub_statements
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -35,6 +34,7 @@ from verified_tir.schedule.tactics.boundaries import changes, clamped
 from verified_tir.schedule.tactics.branches import drop_conjuncts
 from verified_tir.schedule.tactics.loops import cut
 from verified_tir.schedule.tactics.simplify import simplify
+from verified_tir.schedule.tactics.tidy import remove_empty
 
 HINT = "pragma_loop_partition_hint"
 """The annotation of a loop that is to be cut (TVM's name)."""
@@ -80,7 +80,7 @@ class LoopPartition(Pass):
                 break
         else:
             work.note(f"stopped after {cuts} cuts (max_cuts)")
-        remove_empty(work)
+        remove_empty(work.session)
 
 
 def _partition(session: Session, path: Path, mid: Expr) -> list[Var]:

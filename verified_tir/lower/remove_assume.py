@@ -17,8 +17,8 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Assume
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.lower.passes import Lowering, Pass, reason
-from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.session import TacticFailed
+from verified_tir.schedule.tactics.tidy import remove_empty
 
 
 @final
@@ -34,4 +34,4 @@ class RemoveAssume(Pass):
                 work.note(f"kept {script(stmt).strip()}: {reason(kept.refusal)}")
 
         work.each(Assume, remove)
-        remove_empty(work)
+        remove_empty(work.session)

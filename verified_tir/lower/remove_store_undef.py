@@ -23,9 +23,9 @@ from verified_tir.ir.visit import mentions, nodes_of, walk
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.tactics.tidy import remove_empty
 
 
 @final
@@ -42,7 +42,7 @@ class RemoveStoreUndef(Pass):
 
         work.each(Store, remove, lambda s: _is_undefined(s.value, undefined))
         work.each(LetStmt, lambda path, _: work.session.attempt(Inline(path)), _unused)
-        remove_empty(work)
+        remove_empty(work.session)
 
 
 def _remove_part(work: Lowering, path: Path, value: Expr) -> None:

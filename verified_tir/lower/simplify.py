@@ -24,8 +24,8 @@ from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.lower.batch import attempt_all, simplify_everywhere
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.lower.tidy import remove_empty
 from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.tactics.tidy import remove_empty
 
 ROUNDS = 4
 GROWTH = 2
@@ -46,7 +46,7 @@ class Simplify(Pass):
         for _ in range(ROUNDS):
             before = work.session.func
             simplify_everywhere(work.session)
-            remove_empty(work)
+            remove_empty(work.session)
             if work.session.func is before:
                 break
         if self.canonical:

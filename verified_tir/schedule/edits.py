@@ -30,6 +30,47 @@ def together(rules: Sequence[Rewrite]) -> Rewrite:
     return Rewrite((), tuple(Edit((*r.path, *e.path), e.where, e.new) for r in rules for e in r.edits))
 
 
+def parts(node: Node, where: ExprPath = ()) -> Iterator[tuple[ExprPath, Expr]]:
+    """The expressions of a statement or an expression with their positions, the larger ones first."""
+    for k, e in enumerate(expressions(node)):
+        yield (*where, k), e
+        yield from parts(e, (*where, k))
+
+
+def largest_parts(node: Node, change: Callable[[Expr], Expr], where: ExprPath = ()) -> Iterator[tuple[ExprPath, Expr]]:
+    """The largest parts of the expressions of a node that ``change`` makes others, and what they become."""
+    for k, e in enumerate(expressions(node)):
+        new = change(e)
+        if new is e:
+            yield from largest_parts(e, change, (*where, k))
+        else:
+            yield (*where, k), new
+
+
+def expression_at(node: Node, where: ExprPath) -> Expr:
+    """The expression at a position of a statement."""
+    for step in where:
+        node = expressions(node)[step]
+    assert isinstance(node, Expr)
+    return node
+
+
+def narrowed(stmt: Stmt, where: ExprPath, new: Expr) -> tuple[ExprPath, Expr]:
+    """Of a new expression for a position, the smallest part that holds all that changes, and its position."""
+    old = expression_at(stmt, where)
+    while type(old) is type(new):
+        before, after = expressions(old), expressions(new)
+        differ = [k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a is not b]
+        if (
+            len(before) != len(after)
+            or len(differ) != 1
+            or replace_expression(old, (differ[0],), after[differ[0]]) is not new
+        ):
+            break
+        where, old, new = (*where, differ[0]), before[differ[0]], after[differ[0]]
+    return where, new
+
+
 def replace_expression(node: Node, where: ExprPath, new: Expr) -> Node:
     """``node`` with the expression at ``where`` replaced."""
     if not where:

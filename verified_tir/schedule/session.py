@@ -172,6 +172,22 @@ class Session:
             return False
         return True
 
+    def each(
+        self, kind: type[S], change: Callable[[Path, S], int], wanted: Callable[[S], bool] = lambda _: True,
+        under: Path = (), *, last_first: bool = False,
+    ) -> int:  # fmt: skip
+        """Offer every wanted statement of a class at or below a place to ``change``, in program order or against it, as
+        often as it gives more than nothing; gives the sum."""
+        changed = 0
+        stay: set[Stmt] = set()
+        while found := self.find(kind, lambda s: s not in stay and wanted(s), under):
+            path, stmt = found[-1 if last_first else 0]
+            gained = change(path, stmt)
+            if not gained:
+                stay.add(stmt)
+            changed += gained
+        return changed
+
     # -- handles ---------------------------------------------------------------------------------------------------
 
     def current(self, var: Var) -> Var:

@@ -1,8 +1,6 @@
-"""Branches: each of them in turn, and those whose condition is decided."""
+"""Branches whose condition, or a part of it, is decided."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -10,7 +8,7 @@ from verified_tir.index.conditions import conjuncts
 from verified_tir.index.evaluate import Grid, NotEvaluable, UnsafeIndex, evaluate
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Assert, Assume, AttrStmt, Block, DeclBuffer, For, If, Seq, Stmt, While
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars, sub_statements, walk
@@ -32,7 +30,7 @@ def decide_branches(session: Session, under: Path = ()) -> int:
             or (True not in taken and session.attempt(moves.decide(path, False)))
         )
 
-    return each_branch(session, under, decide)
+    return session.each(If, decide, under=under)
 
 
 def drop_conjuncts(session: Session, under: Path = ()) -> int:
@@ -47,7 +45,7 @@ def drop_conjuncts(session: Session, under: Path = ()) -> int:
                 left = others if session.attempt(rewritten(path, (0,), all_of(others))) else left
         return len(parts) - len(left)
 
-    return each_branch(session, under, drop)
+    return session.each(If, drop, under=under)
 
 
 def sides_taken(func: PrimFunc, path: Path, condition: Expr) -> set[bool]:
@@ -95,20 +93,4 @@ def _values(condition: Expr, guards: list[tuple[Expr, bool]], at: dict[Var, Grid
     return {v for v in (True, False) if bool(np.any((value == v) & reached))}
 
 
-def each_branch(session: Session, under: Path, remove: Callable[[Path, If], int], *, last_first: bool = False) -> int:
-    """Offer every branch at or below a place to ``remove``, in program order or against it, as often as it succeeds."""
-    removed = 0
-    skipped: set[Stmt] = set()
-    while True:
-        found = list(places(session.left(under), lambda s: isinstance(s, If) and s not in skipped))
-        if not found:
-            return removed
-        path, stmt = found[-1 if last_first else 0]
-        assert isinstance(stmt, If)
-        gained = remove((*under, *path), stmt)
-        if not gained:
-            skipped.add(stmt)
-        removed += gained
-
-
-__all__ = ["decide_branches", "drop_conjuncts", "each_branch", "sides_taken"]
+__all__ = ["decide_branches", "drop_conjuncts", "sides_taken"]

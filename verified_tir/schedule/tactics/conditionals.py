@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.find import places_of
-from verified_tir.ir.paths import Path, places
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import SKIP, Block, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
 from verified_tir.schedule import moves
@@ -106,16 +106,7 @@ def trim(session: Session, path: Path) -> None:
 
 
 def _merge_identical(session: Session, under: Path) -> int:
-    merged = 0
-    skipped: set[Stmt] = set()
-    while True:
-        same = [
-            (p, s)
-            for p, s in places(session.left(under), lambda s: isinstance(s, If) and s not in skipped)
-            if isinstance(s, If) and s.else_body is not None and structural_equal(s.then_body, s.else_body)
-        ]
-        if not same:
-            return merged
-        path, stmt = same[-1]
-        skipped.add(stmt)
-        merged += int(session.attempt(moves.merge((*under, *path))))
+    def same(branch: If) -> bool:
+        return branch.else_body is not None and structural_equal(branch.then_body, branch.else_body)
+
+    return session.each(If, lambda path, _: int(session.attempt(moves.merge(path))), same, under, last_first=True)

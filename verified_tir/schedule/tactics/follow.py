@@ -21,16 +21,14 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import COMPARE_OPS, FALSE, Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.find import loop_path
 from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import For, If, Store
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
-from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.edits import parts, rewritten
 from verified_tir.schedule.loop_layout import Layout, choices, layout_of
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import RuleBuilder
@@ -172,21 +170,15 @@ def _straighten(session: Session, nest: Nest, buffer: Buffer, now: dict[int, Var
     it."""
     stmt = session.stmt(nest.path)
     target = isinstance(stmt, Store) and stmt.buffer is buffer
-    where = (1,) if target else next(_where(stmt, nest.written), None)
+    where = (
+        (1,) if target else next((w for w, e in parts(stmt) if isinstance(e, Load) and e.indices == nest.written), None)
+    )
     if where is None:
         return
     first = where if target else (*where, 0)
     for d, var in now.items():
         if nest.indices[d] is not var:
             session.attempt(rewritten(nest.path, (*first[:-1], first[-1] + d), var))
-
-
-def _where(node: Node, indices: tuple[Expr, ...]) -> Iterator[ExprPath]:
-    """Where loads with the given indices stand."""
-    if isinstance(node, Load) and node.indices == indices:
-        yield ()
-    for k, e in enumerate(expressions(node)):
-        yield from ((k, *rest) for rest in _where(e, indices))
 
 
 def _tidy(session: Session, nest: Nest) -> None:

@@ -26,13 +26,12 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, map_children, nodes_of, substitute, walk
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.bind import Bind, Inline
-from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
-from verified_tir.schedule.edits import replace_expression, rewritten
+from verified_tir.schedule.edits import narrowed, rewritten
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.conditionals import trim
-from verified_tir.schedule.tactics.tidy import is_empty
+from verified_tir.schedule.tactics.tidy import remove_empty
 
 MOST = 64
 """How often something is hoisted at most: each condition doubles what it is hoisted over."""
@@ -169,7 +168,8 @@ def _hoist(session: Session, path: Path, expr: Expr, conditionals: HoistConditio
     session.apply(moves.introduce(path, expr))
     for arm, holds in ((0, True), (1, False)):
         _settle(session, (*path, arm), expr, holds)
-    _remove_empty(session, path)
+    for arm in (0, 1):
+        remove_empty(session, (*path, arm))
     if isinstance(session.stmt(path), If):
         trim(session, path)
 
@@ -222,49 +222,17 @@ def _replace_everywhere(session: Session, path: Path, new: Callable[[Expr], Expr
         found = next(_first_change(session.stmt(path), new), None)
         if found is None:
             return
-        where, at_expr, old, replacement = found
+        where, at_expr, replacement = found
         stmt = session.stmt((*path, *where))
         if isinstance(stmt, If) and at_expr == (0,) and isinstance(replacement, IntImm):
             session.apply(moves.decide((*path, *where), bool(replacement.value)))
             continue
-        narrowed, replacement = _narrowed(at_expr, old, replacement)
-        session.apply(rewritten((*path, *where), narrowed, replacement))
+        session.apply(rewritten((*path, *where), *narrowed(stmt, at_expr, replacement)))
 
 
-def _first_change(root: Stmt, new: Callable[[Expr], Expr]) -> Iterator[tuple[Path, ExprPath, Expr, Expr]]:
+def _first_change(root: Stmt, new: Callable[[Expr], Expr]) -> Iterator[tuple[Path, ExprPath, Expr]]:
     for where, stmt in places(root, lambda s: not isinstance(s, type(SKIP))):
         for k, e in enumerate(expressions(stmt)):
             changed = new(e)
             if changed is not e:
-                yield where, (k,), e, changed
-
-
-def _narrowed(where: ExprPath, old: Expr, new: Expr) -> tuple[ExprPath, Expr]:
-    """The smallest part that holds all that changed."""
-    while type(old) is type(new):
-        before, after = expressions(old), expressions(new)
-        differ = [k for k, (a, b) in enumerate(zip(before, after, strict=False)) if a is not b]
-        if (
-            len(before) != len(after)
-            or len(differ) != 1
-            or replace_expression(old, (differ[0],), after[differ[0]]) is not new
-        ):
-            break
-        where, old, new = (*where, differ[0]), before[differ[0]], after[differ[0]]
-    return where, new
-
-
-def _remove_empty(session: Session, path: Path) -> None:
-    """Remove loops, branches and lets around nothing, the innermost first."""
-    kept: set[Stmt] = set()
-    while True:
-        found = [
-            p
-            for p, s in places(session.stmt(path), lambda s: isinstance(s, (For, If, LetStmt)) and s not in kept)
-            if p and is_empty(s)
-        ]
-        if not found:
-            return
-        here = (*path, *found[-1])
-        kept.add(session.stmt(here))
-        session.attempt(Erase(here))
+                yield where, (k,), changed

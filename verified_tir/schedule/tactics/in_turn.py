@@ -10,16 +10,15 @@ The digits are left as they come, ``x // k // n`` for ``x // (n * k)``; they are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var
-from verified_tir.ir.paths import Path
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import sub_statements, substitute
-from verified_tir.kernel.rules.rewrite import ExprPath, expressions
+from verified_tir.ir.visit import substitute
 from verified_tir.schedule import moves
-from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.edits import largest_parts, narrowed, rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.tidy import guards_of
@@ -121,35 +120,11 @@ def split_in_turn(
 
 def write_as(session: Session, path: Path, wanted: Mapping[Expr, Expr]) -> None:
     """Write expressions at or below a place as others that are equal, where that is proved."""
-    rules = [rewritten(p, where, e) for p, where, e in _occurrences(session.stmt(path), path, wanted)]
+    rules = [
+        rewritten((*path, *place), *narrowed(stmt, where, new))
+        for place, stmt in places(session.stmt(path), lambda s: not isinstance(s, (Allocate, Block, Seq)))
+        for where, new in largest_parts(stmt, lambda e: wanted.get(e, e))
+    ]
     if rules and not session.attempt(*rules):
         for rule in rules:
             session.attempt(rule)
-
-
-def _occurrences(stmt: Stmt, path: Path, wanted: Mapping[Expr, Expr]) -> Iterator[tuple[Path, ExprPath, Expr]]:
-    if not isinstance(stmt, (Allocate, Block, Seq)):
-        for k, e in enumerate(expressions(stmt)):
-            yield from ((path, where, new) for where, new in _within(e, (k,), wanted))
-    for k, sub in enumerate(sub_statements(stmt)):
-        yield from _occurrences(sub, (*path, k), wanted)
-
-
-def _within(e: Expr, where: ExprPath, wanted: Mapping[Expr, Expr]) -> Iterator[tuple[ExprPath, Expr]]:
-    if e in wanted:
-        yield _difference(e, where, wanted[e])
-        return
-    for k, sub in enumerate(expressions(e)):
-        yield from _within(sub, (*where, k), wanted)
-
-
-def _difference(old: Expr, where: ExprPath, new: Expr) -> tuple[ExprPath, Expr]:
-    """The innermost place where two expressions differ, if it is one, and what stands there in the second."""
-    while (
-        isinstance(old, Binary) and isinstance(new, Binary) and old.op == new.op and (old.a is new.a or old.b is new.b)
-    ):
-        if old.b is new.b:
-            old, new, where = old.a, new.a, (*where, 0)
-        else:
-            old, new, where = old.b, new.b, (*where, 1)
-    return where, new

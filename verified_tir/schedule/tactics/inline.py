@@ -27,7 +27,7 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Drop
-from verified_tir.schedule.edits import replace_expression, rewritten
+from verified_tir.schedule.edits import expression_at, replace_expression, rewritten
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access
 from verified_tir.schedule.tactics.stored import Piece, Place, lane_of, stored_values
@@ -116,14 +116,6 @@ def _loads(e: Expr, buffer: Buffer) -> Iterator[ExprPath]:
             yield (k, *where)
     if isinstance(e, Load) and e.buffer is buffer:
         yield ()
-
-
-def expression_at(node: Node, where: ExprPath) -> Expr:
-    """The expression at a position of a statement."""
-    for step in where:
-        node = expressions(node)[step]
-    assert isinstance(node, Expr)
-    return node
 
 
 # ---------------------------------------------------------------------------------------------------------- one read

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, LetExpr, Load, Var
-from verified_tir.ir.node import IRError, Node
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.script import script
 from verified_tir.ir.script.dtypes import is_dtype_name
@@ -23,11 +23,12 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, sub_statements, substitute, walk
 from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import ExprPath, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath
 from verified_tir.kernel.rules.scope import Declare
+from verified_tir.schedule.edits import parts
 from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.inline import expression_at, replace_with
+from verified_tir.schedule.tactics.inline import replace_with
 
 
 def bind_expr(session: Session, block: str, expression: str, name: str, scope: str | None = None) -> Var | Buffer:
@@ -74,16 +75,9 @@ def _lets(root: Stmt) -> Iterator[tuple[tuple[Path, ExprPath], LetStmt | LetExpr
     for path, stmt in places(root, lambda s: True):
         if isinstance(stmt, LetStmt):
             yield (path, ()), stmt
-        for where, e in _below(stmt, ()):
+        for where, e in parts(stmt):
             if isinstance(e, LetExpr):
                 yield (path, where), e
-
-
-def _below(node: Node, where: ExprPath) -> Iterator[tuple[ExprPath, Expr]]:
-    """The expressions of a statement or expression with their positions, the larger ones first."""
-    for k, e in enumerate(expressions(node)):
-        yield (*where, k), e
-        yield from _below(e, (*where, k))
 
 
 def _put_in(session: Session, path: Path, old: Expr, new: Expr, first: int = 0) -> None:
@@ -98,7 +92,7 @@ def _put_in(session: Session, path: Path, old: Expr, new: Expr, first: int = 0) 
                 (where, at)
                 for where, stmt in places(session.stmt(path), lambda s: True)
                 if not where or where[0] >= first
-                for at, e in _below(stmt, ())
+                for at, e in parts(stmt)
                 if e is old
             ),
             None,
@@ -119,12 +113,12 @@ def _expression(session: Session, path: Path, text: str) -> Expr:
         raise fail(f"{text!r} is not an expression that can be read", path)
     found: dict[Expr, None] = {}
     others: dict[str, None] = {}
-    for where, stmt in places(session.stmt(path), lambda s: True):
-        for at, e in _below(stmt, ()):
+    for _, stmt in places(session.stmt(path), lambda s: True):
+        for _, e in parts(stmt):
             shown = script(e)
             printed = _read(shown)
             if printed is not None and _says(wanted, printed):
-                found[expression_at(session.stmt((*path, *where)), at)] = None
+                found[e] = None
             others[shown] = None
     if not found:
         raise fail(f"there is no expression {text} in the block; there are {', '.join(list(others)[:8])}", path)

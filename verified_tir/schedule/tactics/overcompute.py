@@ -35,7 +35,6 @@ from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.arms import make_equal
-from verified_tir.schedule.tactics.branches import each_branch
 from verified_tir.schedule.tactics.conditionals import merge_pair
 from verified_tir.schedule.tactics.known import Known
 from verified_tir.schedule.tactics.no_op import FARTHEST
@@ -66,11 +65,11 @@ def remove_branching_through_overcompute(session: Session, under: Path = (), *, 
             problems.append(problem)
         return int(any(_without(session, path, stmt, k, wrap_indices) for k in range(len(conjuncts(stmt.condition)))))
 
-    removed = each_branch(session, under, overcompute, last_first=True)
+    removed = session.each(If, overcompute, under=under, last_first=True)
     if removed == 0:
         raise problems[-1] if problems else fail("there is no branch to remove", under)
     for _ in range(SWEEPS - 1):
-        more = each_branch(session, under, overcompute, last_first=True)
+        more = session.each(If, overcompute, under=under, last_first=True)
         removed += more
         if not more:
             break

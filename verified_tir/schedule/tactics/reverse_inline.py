@@ -24,11 +24,11 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, nodes_of, substitute
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.schedule import moves
+from verified_tir.schedule.edits import expression_at
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.inline import (
-    expression_at,
     inline_all,
     only_accessed,
     reads_of,

@@ -6,6 +6,7 @@ The simplifier is untrusted; each expression that it changes is a ``rewrite`` of
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.conditions import junction
@@ -16,8 +17,8 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import nodes_of, sub_statements
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
-from verified_tir.schedule.edits import rewritten
+from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite
+from verified_tir.schedule.edits import largest_parts, rewritten
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.conditionals import merge_conditionals
@@ -73,13 +74,10 @@ def inside(stmt: Stmt, step: int, ranges: Ranges, known: Known) -> tuple[Ranges,
 def _proposals(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator[tuple[Path, ExprPath, Expr]]:
     if isinstance(stmt, For):
         yield from _bounds(stmt, path, Simplifier(Bounds(ranges, known.facts)))
-    elif not isinstance(stmt, (Allocate, Assume, Block, Seq)):
-        simplifier = Simplifier(Bounds(ranges, known.facts))
-        for k, e in enumerate(expressions(stmt)):
-            yield from ((path, where, new) for where, new in _simpler(e, (k,), simplifier, known.values))
-    elif isinstance(stmt, Assume):
-        simplifier = Simplifier(Bounds(ranges))
-        yield from ((path, where, new) for where, new in _simpler(stmt.condition, (0,), simplifier, ()))
+    elif not isinstance(stmt, (Allocate, Block, Seq)):
+        given = Known() if isinstance(stmt, Assume) else known
+        change = partial(_simpler, Simplifier(Bounds(ranges, given.facts)), given.values)
+        yield from ((path, where, new) for where, new in largest_parts(stmt, change))
     for k, sub in enumerate(sub_statements(stmt)):
         here = (ranges, known) if isinstance(stmt, Seq) else inside(stmt, k, ranges, known)
         yield from _proposals(sub, (*path, k), *here)
@@ -110,24 +108,19 @@ def _shorter(e: Expr, simplifier: Simplifier) -> Expr:
     return new if new.dtype is e.dtype and size(new) < size(e) else e
 
 
-def _simpler(e: Expr, where: ExprPath, simplifier: Simplifier, values: Values) -> Iterator[tuple[ExprPath, Expr]]:
-    """Proposals for the largest parts that are index arithmetic or conditions, for choices that are decided, and for
-    loads of known values."""
+def _simpler(simplifier: Simplifier, values: Values, e: Expr) -> Expr:
+    """Index arithmetic and conditions in a shorter form, of a choice that is decided the arm, of a load its value where
+    that is known.
+
+    ``x == T.undef()`` in an assumption is not a comparison; only its parts change.
+    """
     if isinstance(e, Load):
-        value = next((v for load, v in values if load is e), None)
-        if value is not None:
-            yield where, value
-            return
-    elif (arm := _chosen(e, simplifier)) is not None and not _mentions_undef(arm):
-        yield where, _shorter(arm, simplifier)
-        return
-    elif (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm)) and not _mentions_undef(e):
-        new = _shorter(e, simplifier)
-        if new is not e:
-            yield where, new
-            return
-    for k, sub in enumerate(expressions(e)):
-        yield from _simpler(sub, (*where, k), simplifier, values)
+        return next((value for load, value in values if load is e), e)
+    arm = _chosen(e, simplifier)
+    if arm is not None and not nodes_of(arm, Undef):
+        return _shorter(arm, simplifier)
+    simple = (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm)) and not nodes_of(e, Undef)
+    return _shorter(e, simplifier) if simple else e
 
 
 def _chosen(e: Expr, simplifier: Simplifier) -> Expr | None:
@@ -139,12 +132,6 @@ def _chosen(e: Expr, simplifier: Simplifier) -> Expr | None:
             return e.true_value if value else e.false_value
         case _:
             return None
-
-
-def _mentions_undef(e: Expr) -> bool:
-    """Whether ``T.undef()`` stands below: in an assumption ``x == undef`` is not a comparison; only its parts
-    change."""
-    return bool(nodes_of(e, Undef))
 
 
 def remove_trivial_loops(session: Session, under: Path = ()) -> int:

@@ -5,61 +5,41 @@ Each change is a ``rewrite`` of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from verified_tir.index.conditions import conjuncts
 from verified_tir.index.fold import folded
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
-from verified_tir.ir.node import Node
-from verified_tir.ir.paths import Path
+from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
-from verified_tir.ir.visit import sub_statements, substitute, walk
-from verified_tir.kernel.rules.rewrite import ExprPath, expressions
+from verified_tir.ir.visit import mentions, substitute
+from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves, rule_builders
-from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.edits import largest_parts, rewritten
 from verified_tir.schedule.session import Session
 
 
 def fold_at(session: Session, *paths: Path) -> None:
     """Fold constants in everything at or below the places."""
     for path in paths:
-        for where, at, new in list(_proposals(session.stmt(path), path)):
-            session.attempt(rewritten(where, at, new))
+        for place, stmt in list(places(session.stmt(path), lambda s: not isinstance(s, (Allocate, Block, Seq)))):
+            _fold(session, (*path, *place), stmt)
 
 
 def fold_bounds(session: Session, path: Path) -> None:
     """Fold constants in the bounds of one loop."""
-    loop = session.at(path, For)
-    for _, where, new in list(_bounds(loop, path)):
+    _fold(session, path, session.at(path, For))
+
+
+def _fold(session: Session, path: Path, stmt: Stmt) -> None:
+    for where, new in largest_parts(stmt, _folded):
         session.attempt(rewritten(path, where, new))
 
 
-def _proposals(stmt: Stmt, path: Path) -> Iterator[tuple[Path, ExprPath, Expr]]:
-    if isinstance(stmt, For):
-        yield from _bounds(stmt, path)
-    elif not isinstance(stmt, (Allocate, Block, Seq)):
-        for k, e in enumerate(expressions(stmt)):
-            yield from ((path, where, new) for where, new in _shorter(e, (k,)))
-    for k, sub in enumerate(sub_statements(stmt)):
-        yield from _proposals(sub, (*path, k))
-
-
-def _bounds(loop: For, path: Path) -> Iterator[tuple[Path, ExprPath, Expr]]:
-    for k, e in enumerate((loop.min, loop.extent)):
-        new = folded(e)
-        if new is not e:
-            yield path, (k,), new
-
-
-def _shorter(e: Expr, where: ExprPath) -> Iterator[tuple[ExprPath, Expr]]:
-    """The largest subexpressions that are index arithmetic or conditions and can be folded."""
-    if (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm, Load)):
-        new = folded(e)
-        if new is not e:
-            yield where, new
-            return
-    for k, sub in enumerate(expressions(e)):
-        yield from _shorter(sub, (*where, k))
+def _folded(e: Expr) -> Expr:
+    """Index arithmetic and conditions, folded."""
+    foldable = (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm, Load))
+    return folded(e) if foldable else e
 
 
 def run_once(session: Session, path: Path) -> int:
@@ -68,7 +48,7 @@ def run_once(session: Session, path: Path) -> int:
     session.apply(rule_builders.run_once(path))
     spliced = isinstance(loop.body, Seq) and bool(path) and isinstance(session.stmt(path[:-1]), Seq)
     count = len(loop.body.stmts) if spliced and isinstance(loop.body, Seq) else 1
-    if mentions(loop.body, loop.var):
+    if mentions(loop.body, frozenset({loop.var})):
         fold_at(session, *[(*path[:-1], path[-1] + k) for k in range(count)] if path else [path])
     return count
 
@@ -100,9 +80,12 @@ def guards_of(chain: Iterable[Stmt], mapping: Mapping[Var, Expr]) -> tuple[Expr,
     return tuple(c for condition in found for c in conjuncts(condition))
 
 
-def mentions(e: Node, var: Var) -> bool:
-    """Whether a variable occurs below a node."""
-    return any(n is var for n in walk(e))
+def remove_empty(session: Session, under: Path = ()) -> None:
+    """Erase loops, branches, lets, labels and allocations around nothing, from the inside out.
+
+    One that may not be erased (its condition is an opaque call) stays.
+    """
+    session.each(Stmt, lambda path, _: int(session.attempt(Erase(path))), is_empty, under, last_first=True)
 
 
 def is_empty(stmt: Stmt) -> bool:

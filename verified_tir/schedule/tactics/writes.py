@@ -15,14 +15,14 @@ seen by nobody else, through no other view either, and that what it was made of 
 from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, Load
+from verified_tir.ir.expr import Binary, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Seq, Stmt, Store
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.kernel.rules.rewrite import ExprPath, expressions
+from verified_tir.kernel.rules.rewrite import ExprPath
 from verified_tir.kernel.rules.scope import Declare, Drop
-from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.edits import parts, rewritten
 from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.inline import reads_of, replace_with
@@ -100,18 +100,9 @@ def _only_store(session: Session, block: str) -> tuple[Path, Store]:
 
 
 def _reads(store: Stmt, old: Store) -> list[ExprPath]:
-    """Where a store reads the block that another one stored to."""
-    found: list[ExprPath] = []
-
-    def visit(e: Expr, where: ExprPath) -> None:
-        for k, sub in enumerate(expressions(e)):
-            visit(sub, (*where, k))
-        if isinstance(e, Load) and e.buffer.data is old.buffer.data and e.dtype is old.value.dtype:
-            found.append(where)
-
-    for k, e in enumerate(expressions(store)):
-        visit(e, (k,))
-    return found
+    """Where a store reads the block that another one stored to, what stands in an index first."""
+    found = [(where, e) for where, e in parts(store) if isinstance(e, Load) and e.buffer.data is old.buffer.data]
+    return [where for where, e in reversed(found) if e.dtype is old.value.dtype]
 
 
 def _forget(session: Session, path: Path, body: Path, temporary: Buffer, position: int = 0) -> None:
