@@ -91,27 +91,24 @@ class Reduce:
         """The values to begin with."""
         if self.init is not None:
             return self.init
-        made = self.reducer.identity(*(str(v.dtype) for v in self.values))
-        found = made if isinstance(made, (tuple, list)) else (made,)
-        return tuple(as_expr(e, v.dtype) for e, v in zip(found, self._same(found), strict=True))
+        return self._exprs(self.reducer.identity(*(str(v.dtype) for v in self.values)))
 
     def next(self, so_far: Sequence[Expr]) -> tuple[Expr, ...]:
         """The values after one more iteration."""
-        if len(self.values) == 1:
-            made = self.reducer.combine(so_far[0], self.values[0])
-        else:
-            made = self.reducer.combine(tuple(so_far), self.values)
-        found = made if isinstance(made, (tuple, list)) else (made,)
-        exprs = tuple(as_expr(e, v.dtype) for e, v in zip(found, self._same(found), strict=True))
+        alone = len(self.values) == 1
+        before, after = (so_far[0], self.values[0]) if alone else (tuple(so_far), self.values)
+        exprs = self._exprs(self.reducer.combine(before, after))
         for e, v in zip(exprs, self.values, strict=True):
             if e.dtype is not v.dtype:
                 raise TEError(f"{self.reducer.name} makes {e.dtype} of {v.dtype}; a reducer keeps the type")
         return exprs
 
-    def _same(self, found: Sequence[Any]) -> tuple[Expr, ...]:
+    def _exprs(self, made: Any) -> tuple[Expr, ...]:
+        """What a function of the reducer gives: an expression for each value."""
+        found = made if isinstance(made, (tuple, list)) else (made,)
         if len(found) != len(self.values):
             raise TEError(f"{self.reducer.name} gives {len(found)} values for {len(self.values)}")
-        return self.values
+        return tuple(as_expr(e, v.dtype) for e, v in zip(found, self.values, strict=True))
 
     def _alone(self, *_: object) -> NoReturn:
         raise TEError(

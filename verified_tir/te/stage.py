@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from verified_tir.index.map import IndexMap
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.sugar import const
+from verified_tir.ir.visit import free_vars
 from verified_tir.te.errors import TEError
 from verified_tir.te.tensor import PlaceholderOp, Tensor
 
@@ -222,7 +223,7 @@ class Stage:
                 "changed already; call it before split, fuse, tile and reorder"
             )
         made = [] if self.is_placeholder else [Var.fresh(n) for n in _names(index_map)]
-        self._note("transform_layout", (index_map, pad_value), made, mapping_text(index_map))
+        self._note("transform_layout", (index_map, pad_value), made, str(index_map))
         if old:
             self.extents.update(zip(made, index_map.padded_shape(self.tensor.shape), strict=True))
             self.leaf_iter_vars[: len(old)] = made
@@ -270,9 +271,6 @@ def caller() -> str:
 
 def _names(index_map: IndexMap) -> list[str]:
     """Names for the loops over a layout: of the indices that make up an output, ``i_outer`` for ``i // 4``."""
-    from verified_tir.ir.expr import Binary, IntImm
-    from verified_tir.ir.visit import free_vars
-
     found: list[str] = []
     for k, e in enumerate(index_map.outputs):
         used = list(dict.fromkeys(v.name for v in free_vars(e)))
@@ -286,11 +284,3 @@ def _names(index_map: IndexMap) -> list[str]:
             name += "_"
         found.append(name)
     return found
-
-
-def mapping_text(index_map: IndexMap) -> str:
-    """The map as a lambda, for messages."""
-    from verified_tir.index.text import index_text
-
-    inputs = ", ".join(v.name for v in index_map.inputs)
-    return f"lambda {inputs}: [{', '.join(index_text(e) for e in index_map.outputs)}]"

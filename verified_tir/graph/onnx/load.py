@@ -210,7 +210,7 @@ class Reader:
                 expanded(self, node)
                 return
             types = {n: self.type(n, c) for n in node.input if n}
-            wanted = inferred(node, self.opset, types, self.arrays, self.imports)
+            wanted = inferred(node, c.schema, types, self.arrays, self.imports)
             if self.shape_of(node) or self.counted(node, wanted):
                 return
             if all(n in self.arrays for n in node.input if n):

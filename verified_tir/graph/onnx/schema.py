@@ -74,9 +74,9 @@ def signature(node: Any, opset: int) -> Any:
 
 
 def inferred(
-    node: Any, opset: int, types: Mapping[str, Any], constants: Mapping[str, Array], imports: Any
+    node: Any, schema: Any, types: Mapping[str, Any], constants: Mapping[str, Array], imports: Any
 ) -> dict[str, tuple[str, Shape]]:
-    """Element type (empty if it is not known) and shape of each result of a node that is legal.
+    """Element type (empty if it is not known) and shape of each result of a node that has the signature of its schema.
 
     :param types: ``onnx.TypeProto`` of each operand.
     :param constants: the operands that are known.
@@ -85,7 +85,6 @@ def inferred(
     """
     from onnx import checker, helper, numpy_helper, shape_inference
 
-    schema = signature(node, opset)
     for problem in _element_types(node, schema, types):
         raise GraphError(problem)
     small = {
