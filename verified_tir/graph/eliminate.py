@@ -122,12 +122,7 @@ def _of_values(
     graph: Graph, options: Mapping[Node, Sequence[Option]], rewriting: Callable[[Value], float]
 ) -> Iterator[_Part | None]:
     """The rewrites of each value; ``None`` for one on which too many nodes depend."""
-    producer = graph.producer()
-    readers: dict[Value, dict[Node, None]] = {}
-    for n in graph.nodes:
-        for v in n.inputs:
-            if v not in graph.constants:
-                readers.setdefault(v, {})[n] = None
+    producer, readers = graph.producer(), graph.consumers()
     for v in dict.fromkeys((*readers, *graph.outputs)):
         if v in graph.constants:
             continue
