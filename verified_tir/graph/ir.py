@@ -229,7 +229,7 @@ class Graph:
             yield from n.outputs
 
     def __str__(self) -> str:
-        from verified_tir.graph.text import graph_text
+        from verified_tir.graph.write_text import graph_text
 
         return graph_text(self)
 
