@@ -15,6 +15,7 @@ So every proof has to hold of all trees.  Two things see to that:
   shown of the contents of a licensed block and does no more than compare them (:func:`only_compares`).  A branch that
   was taken, an assumption, the contents of another block: whatever they say of such a value holds of one tree, and what
   is proved must hold of each.  Dropping premises is always sound.
+  A claim that is one of the premises word for word is true of every tree, and is not asked (``reorder``).
 
 Rules keep the terms of an element as they are, since what they prove equal is equal whatever the element holds; those
 that add or take away stores say how (:func:`adds_nothing`), and instances are not run again (``recompute``).  That the
