@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, Final, Literal, final
 
 import numpy as np
@@ -41,7 +42,7 @@ from verified_tir.schedule.exhibit_claims import (
     leading,
 )  # fmt: skip
 from verified_tir.schedule.exhibit_values import Satisfied, arrays_of, contradictory
-from verified_tir.schedule.replay_inputs import Array, repair, symbols
+from verified_tir.schedule.replay_inputs import Array, extents_of, repair, symbols, with_lanes
 from verified_tir.semantics.interpreter import StepLimit, Stopped, UndefinedBehaviour, Unsupported, run
 from verified_tir.semantics.memory import row_major
 
@@ -233,20 +234,14 @@ class _Search:
             self.impossible.append(sizes)
             return None
         chosen = {**sizes, **{p.name: x for p, x in values.items() if isinstance(p, Var)}}
-        if sum(_count(shape) for shape in shapes.values()) > ELEMENTS:
+        if sum(map(prod, shapes.values())) > ELEMENTS:
             return self.beyond(Exhibit("input", chosen, why="its arrays are too large to be run"), decided)
         return self.run(chosen, arrays_of(self.func, shapes, values), decided)
 
     def shapes(self, sizes: Mapping[str, Any]) -> dict[str, tuple[int, ...]] | None:
         """The shapes of the arrays; the lanes of a vector element are one more axis.  ``None`` if there are none."""
-        values = {v: sizes[v.name] for v in symbols(self.func) if v.dtype.is_int}
-        found = {}
-        for b in self.func.buffers:
-            dims = _numbers(b.shape, values)
-            if dims is None or any(d < 0 for d in dims):
-                return None
-            found[b.name] = tuple(dims) if b.dtype.lanes == 1 else (*dims, b.dtype.lanes)
-        return found
+        dims = extents_of(self.func, sizes)
+        return None if dims is None else {b.name: with_lanes(b, dims[b.name]) for b in self.func.buffers}
 
     def values(
         self, sizes: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
@@ -363,10 +358,3 @@ def _numbers(exprs: tuple[Any, ...], values: Mapping[Var, Any]) -> list[int] | N
         return [int(x) for x in evaluate_index(list(exprs), values)]
     except IRError:
         return None
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count

@@ -17,6 +17,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Final, TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
@@ -214,7 +215,7 @@ class ConcreteClaims(_Claims):
         choices: Iterable[tuple[int, ...]]
         if all(x.op == "const" for x in where) or self._known is not None:
             choices = [tuple(self._number(x) for x in where)]
-        elif _count(shape) <= MOST_CHOICES:
+        elif prod(shape) <= MOST_CHOICES:
             choices = itertools.product(*map(range, shape))
         else:
             raise Unencodable(f"which element of {buffer.name} is read is not known")
@@ -362,10 +363,3 @@ def _where(c: Claim, load: Term, other: Term) -> dict[Term, Term]:
 
 def _loads(*terms: Term) -> list[Term]:
     return [t for t in f.subterms(*terms) if t.op == "app" and str(t.payload).startswith(_ELEMENT)]
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count

@@ -24,7 +24,7 @@ from verified_tir.logic.names import names_in
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule.exhibit_claims import Claim, ConcreteClaims, Place
-from verified_tir.schedule.replay_inputs import Array, Sizes
+from verified_tir.schedule.replay_inputs import Array, Sizes, different
 
 FILLINGS: Final = ("different", "zeros", "ones", "ascending")
 """What arrays hold where nothing else is known: small different numbers, from which indices can be told, or else."""
@@ -37,10 +37,10 @@ MOST_SMALL: Final = 32
 def filled(buffer: Buffer, number: int, at: Any, filling: str) -> Any:
     """The values of a filling at elements that are given by number (an integer, or an array of integers)."""
     dtype = buffer.dtype.scalar
-    if dtype.is_bool:
-        raw = {"zeros": 0 * at, "different": (at + number) % 2}.get(filling, 0 * at + 1)
-    else:
-        raw = {"different": at % 89 + number + 1, "zeros": 0 * at, "ones": 0 * at + 1}.get(filling, at)
+    raw = {
+        "different": different(dtype, number, at), "zeros": 0 * at, "ones": 0 * at + 1,
+        "ascending": 0 * at + 1 if dtype.is_bool else at,
+    }[filling]  # fmt: skip
     with np.errstate(all="ignore"):
         return np.asarray(raw).astype(numpy_dtype(dtype))
 
@@ -134,21 +134,14 @@ def contradictory(solver: Solver, given: Iterable[Term], claims: Sequence[Claim]
 
 def _apart(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
     """The claims in groups that share no unknown."""
-    above: dict[object, object] = {}
+    import networkx as nx
 
-    def root(name: object) -> object:
-        while above.setdefault(name, name) != name:
-            above[name] = name = above[above[name]]
-        return name
-
-    for c in claims:
-        first, *others = names_in(c.formula) or (c,)
-        for name in others:
-            above[root(name)] = root(first)
-    groups: dict[object, list[Claim]] = {}
-    for c in claims:
-        groups.setdefault(root(next(iter(names_in(c.formula)), c)), []).append(c)
-    yield from groups.values()
+    shared = nx.Graph()
+    for number, c in enumerate(claims):
+        shared.add_node(number)
+        shared.add_edges_from((number, name) for name in names_in(c.formula))
+    for group in nx.connected_components(shared):
+        yield [c for number, c in enumerate(claims) if number in group]
 
 
 def _valued(dtype: DType, value: int) -> Value:

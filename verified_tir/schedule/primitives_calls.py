@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from verified_tir.ir.func import IRModule
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
 from verified_tir.schedule.errors import NotApplicable
 from verified_tir.schedule.functions import outlined
-from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.primitives import Primitives
-from verified_tir.schedule.recording import PRIMITIVES, recorded
+from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Handle
 from verified_tir.schedule.tactics import blockize, outline, tensorize
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _with_schedules_noted(
-    method: Callable[Concatenate[CallPrimitives, P], T],
-) -> Callable[Concatenate[CallPrimitives, P], T]:
-    """Decorator: a schedule that is passed becomes an intrinsic, its program with its steps, which can be noted."""
-
-    @functools.wraps(method)
-    def call(self: CallPrimitives, /, *args: P.args, **named: P.kwargs) -> T:
-        def plain(value: Any) -> Any:
-            return Intrinsic.of_schedule(value) if isinstance(value, CallPrimitives) else value
-
-        return method(self, *map(plain, args), **{k: plain(v) for k, v in named.items()})
-
-    PRIMITIVES[method.__name__] = call
-    return call
 
 
 class CallPrimitives(Primitives):
@@ -62,7 +40,6 @@ class CallPrimitives(Primitives):
         del preserve_unit_iters
         return self._do("blockize", (loop, *([name] if name else [])), lambda s: blockize.blockize(s, loop, name))
 
-    @_with_schedules_noted
     @recorded
     def tensorize(self, loop: Handle, tensor_intrin: Any, preserve_unit_iters: bool = True) -> str:
         """Replace the nest of a loop (or a block) by an intrinsic; gives the name of the block that it becomes.
@@ -97,7 +74,6 @@ class CallPrimitives(Primitives):
         """Make a function's body (see :meth:`outline`) a part of the program again."""
         self._do("inline", (block,), lambda s: outline.inline(s, block))
 
-    @_with_schedules_noted
     @recorded
     def refine_call(self, block: str, function: Any) -> None:
         """Replace a function's body by what a schedule made of the function alone.

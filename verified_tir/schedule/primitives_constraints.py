@@ -2,45 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
 from verified_tir.schedule.primitives import Primitives
-from verified_tir.schedule.recording import PRIMITIVES, recorded
+from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Handle
 from verified_tir.schedule.shown import short
 from verified_tir.schedule.tactics import assume, constraints, restated
-from verified_tir.schedule.tactics.layout import find_buffer
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _with_functions_called(
-    method: Callable[Concatenate[ConstraintPrimitives, P], T],
-) -> Callable[Concatenate[ConstraintPrimitives, P], T]:
-    """Decorator: arguments that are functions of a buffer's indices are called once, so that the call can be noted."""
-
-    @functools.wraps(method)
-    def call(self: ConstraintPrimitives, /, *args: P.args, **named: P.kwargs) -> T:
-        buffer: Any = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
-
-        def plain(value: Any) -> Any:
-            if not callable(value) or isinstance(value, (Expr, IndexFunction)):
-                return value
-            try:
-                return assume.function_of(value, find_buffer(self._session, buffer)[0])
-            except Exception:  # the primitive itself will say what is wrong
-                return value
-
-        return method(self, *map(plain, args), **{k: plain(v) for k, v in named.items()})
-
-    PRIMITIVES[method.__name__] = call
-    return call
 
 
 class ConstraintPrimitives(Primitives):
@@ -54,7 +24,6 @@ class ConstraintPrimitives(Primitives):
         """
         return self._look("constraints", lambda s: constraints.constraints(s, buffer))
 
-    @_with_functions_called
     @recorded
     def add_buffer_constraint(
         self,
@@ -83,7 +52,6 @@ class ConstraintPrimitives(Primitives):
 
         self._do("add_buffer_constraint", said, steps)
 
-    @_with_functions_called
     @recorded
     def assume(
         self,
@@ -132,7 +100,6 @@ class ConstraintPrimitives(Primitives):
         said = (buffer, *(() if value is None else (value,)))
         self._do("write_padding", said, lambda s: assume.write_padding(s, buffer, value))
 
-    @_with_functions_called
     @recorded
     def restate(self, buffer: str | Buffer, value: Any) -> None:
         """Store an expression in the place of another one that has the same value: the only store to a buffer.

@@ -39,6 +39,7 @@ from verified_tir.schedule.recorded_text import (
     variable_noted,
 )
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.assume import function_of
 from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map
 from verified_tir.schedule.tactics.pad_value import called, transformed
 
@@ -78,12 +79,20 @@ T = TypeVar("T")
 
 
 def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Decorator of primitives: before one runs, it is noted how it was called."""
+    """Decorator of primitives: before one runs, it is noted how it was called.
+
+    What has no text becomes what has one: functions of the indices of a buffer are called once, and a schedule that is
+    passed becomes an intrinsic, its program with its steps.
+    """
 
     @functools.wraps(method)
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
+        buffer = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
+        plain = functools.partial(_plain, self, method.__name__, buffer)
         where = _positional(PRIMITIVES[method.__name__], len(args))
-        given, keywords = blocks_of_copies(self._session, method.__name__, where, args, named)
+        given, keywords = blocks_of_copies(
+            self._session, method.__name__, where, [*map(plain, args)], {k: plain(v) for k, v in named.items()}
+        )
         self._call = note(self._session, method.__name__, given, keywords)
         try:
             return method(self, *given, **keywords)
@@ -94,6 +103,20 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     return call
 
 
+def _plain(schedule: _Recording, primitive: str, buffer: Any, value: Any) -> Any:
+    """An argument as a value."""
+    if isinstance(value, type(schedule)):
+        return Intrinsic.of_schedule(value)
+    if primitive in _OF_INDICES and callable(value) and not isinstance(value, (Expr, IndexFunction)):
+        try:
+            return function_of(value, find_buffer(schedule._session, buffer)[0])
+        except Exception:  # the primitive itself will say what is wrong
+            return value
+    return value
+
+
+_OF_INDICES: Final = frozenset({"add_buffer_constraint", "assume", "restate"})
+"""Primitives that take functions of a buffer's indices."""
 _LOOPS: Final = frozenset({"loop", "first", "second", "handles", "after", "block_or_loop"})
 _BUFFERS: Final = frozenset({"buffer"})
 _INTRINSICS: Final = frozenset({"tensor_intrin"})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -85,33 +86,47 @@ def _ladder(dtype: DType, in_shape: bool) -> tuple[Any, ...]:
 
 def shapes(func: PrimFunc, sizes: Sizes) -> dict[str, tuple[int, ...]] | None:
     """The shapes of the arguments; ``None`` if there are no such arrays, or too large ones."""
-    values = {v: sizes[v.name] for v in symbols(func) if v.dtype.is_int}
-    found = {}
+    extents = extents_of(func, sizes)
+    if extents is None:
+        return None
     for b in func.buffers:
-        try:
-            dims = _numbers(b.shape, values)
-            strides = tuple(_numbers((*b.strides, b.elem_offset), values))
-        except IRError:
-            return None
-        count, room = b.dtype.nbytes, b.dtype.nbytes
-        for d in dims:
-            count, room = count * d, room * max(d, 1)
-        if any(d < 0 for d in dims) or count > ELEMENTS * b.dtype.nbytes or room >= 1 << 62:
+        dims = extents[b.name]
+        if prod(dims) > ELEMENTS or b.dtype.nbytes * prod(max(d, 1) for d in dims) >= 1 << 62:
             return None
         if b.strides:
             try:
-                elements(b.name, Extents(tuple(dims), strides[:-1], strides[-1]))
-            except ArgumentError:  # no caller can pass an array whose elements are one
+                *strides, offset = _numbers(func, (*b.strides, b.elem_offset), sizes)
+                elements(b.name, Extents(dims, tuple(strides), offset))
+            except (IRError, ArgumentError):  # no caller can pass an array whose elements are one
                 return None
-        found[b.name] = tuple(dims) if b.dtype.lanes == 1 else (*dims, b.dtype.lanes)
-    return found
+    return {b.name: with_lanes(b, extents[b.name]) for b in func.buffers}
 
 
-def _numbers(exprs: Iterable[Expr], values: Mapping[Var, Any]) -> list[int]:
-    return [e.value if isinstance(e, IntImm) else int(evaluate([e], values)[0]) for e in exprs]
+def extents_of(func: PrimFunc, sizes: Sizes) -> dict[str, tuple[int, ...]] | None:
+    """The extents of the arguments; ``None`` if there are no such arrays."""
+    try:
+        found = {b.name: _numbers(func, b.shape, sizes) for b in func.buffers}
+    except IRError:
+        return None
+    return None if any(d < 0 for dims in found.values() for d in dims) else found
+
+
+def with_lanes(buffer: Buffer, extents: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of an array that holds a buffer's elements: the lanes of a vector are one more axis."""
+    return extents if buffer.dtype.lanes == 1 else (*extents, buffer.dtype.lanes)
+
+
+def _numbers(func: PrimFunc, exprs: Iterable[Expr], sizes: Sizes) -> tuple[int, ...]:
+    values = {v: sizes[v.name] for v in symbols(func) if v.dtype.is_int and v.name in sizes}
+    return tuple(e.value if isinstance(e, IntImm) else int(evaluate([e], values)[0]) for e in exprs)
 
 
 # -- contents ----------------------------------------------------------------------------------------------------------
+
+
+def different(dtype: DType, number: int, at: Any) -> Any:
+    """Small different numbers, from which indices can be told, for elements (an integer, or an array of integers)."""
+    return (at + number) % 2 if dtype.is_bool else at % 89 + number + 1
 
 
 def contents(func: PrimFunc, of: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, Array]]:
@@ -127,7 +142,7 @@ def contents(func: PrimFunc, of: Mapping[str, tuple[int, ...]]) -> Iterator[dict
         return made
 
     def simple(k: int, b: Buffer, n: int) -> Array:
-        return shaped((np.arange(n) + k) % 2 if b.dtype.is_bool else np.arange(n) % 89 + k + 1, b)
+        return shaped(different(b.dtype, k, np.arange(n)), b)
 
     yield each(simple)
     specials = np.array([-0.0, 1.0, np.nan, -0.0, np.inf, 3.0, 0.0, -np.inf, -2.5, 1e38])

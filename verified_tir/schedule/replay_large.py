@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
-from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, IntImm, LetExpr, Load, Var
 from verified_tir.ir.func import PrimFunc
@@ -39,11 +38,9 @@ from verified_tir.ir.stmt import (
 )  # fmt: skip
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import children, nodes_of, sub_statements, walk
-from verified_tir.schedule.replay_inputs import Sizes, symbols
+from verified_tir.kernel.begin import LARGEST
+from verified_tir.schedule.replay_inputs import Sizes, extents_of, symbols
 from verified_tir.semantics.interpreter import Stopped, UndefinedBehaviour, run
-
-LARGEST = 2**31 - 2**16
-"""The most elements that an argument may have, by the axioms on sizes."""
 
 
 def undefined_at(func: PrimFunc, sizes: Sizes, model: Mapping[str, int]) -> UndefinedBehaviour | None:
@@ -68,12 +65,10 @@ def undefined_at(func: PrimFunc, sizes: Sizes, model: Mapping[str, int]) -> Unde
 
 def arrays_exist(func: PrimFunc, sizes: Sizes) -> bool:
     """Whether there are arguments of these sizes, were there memory enough, that meet what the program assumes."""
-    values = {v: sizes[v.name] for v in symbols(func) if v.dtype.is_int and v.name in sizes}
+    extents = extents_of(func, sizes)
+    if extents is None or any(d > LARGEST[32] for dims in extents.values() for d in (*dims, prod(dims))):
+        return False
     try:
-        for b in func.buffers:
-            dims = [int(evaluate([e], values)[0]) for e in b.shape]
-            if any(d < 0 or d > LARGEST for d in dims) or prod(dims) > LARGEST:
-                return False
         params = tuple(v for v in symbols(func) if v.name in sizes)
         run(PrimFunc(func.name, params, (), seq(*_assumed_at_once(func))), {v.name: sizes[v.name] for v in params})
     except (IRError, Stopped, ValueError, OverflowError):

@@ -180,7 +180,8 @@ def _opinion(
     before = with_parameters(written, stage.program)
     allowed = reordered(theorem)
     try:
-        for asked, maps in _questions(theorem, before, stage.program, sizes):
+        for asked in sizes if sizes is not None else _sizes(before, stage.program):
+            maps = interface(theorem, before, stage.program, asked)
             rest = most - sum(r.operations for r in reports)
             if reports and operations(before, asked) > rest:
                 left_out.append(asked)
@@ -193,13 +194,6 @@ def _opinion(
     except NotExpressible as why:
         return said("undecided", f"the validator was not asked: {why}")
     return said(*_summary(reports, left_out, allowed))
-
-
-def _questions(
-    theorem: Refines, before: PrimFunc, after: PrimFunc, wanted: Sequence[Mapping[str, int]] | None
-) -> Iterator[tuple[Mapping[str, int], dict[str, Correspondence]]]:
-    for asked in wanted if wanted is not None else _sizes(before, after):
-        yield asked, interface(theorem, before, after, asked)
 
 
 def _sizes(before: PrimFunc, after: PrimFunc) -> Iterator[Mapping[str, int]]:
