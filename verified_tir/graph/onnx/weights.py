@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.ir import Array
+from verified_tir.graph.onnx.in_advance import computed
 from verified_tir.graph.random import random_weights
 
 
@@ -32,10 +34,12 @@ def randomised(model: Any, seed: int = 0) -> Any:
     made_by = {n for node in makers for n in node.output if n}
     kept = [node for node in graph.node if not any(n in made_by for n in node.output)]
     needed = {n for node in kept for n in node.input} | {o.name for o in graph.output}
-    wanted = [n for node in makers for n in node.output if n in needed]
-    arrays = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    if wanted:
-        arrays |= _computed(model, makers, wanted)
+    arrays: dict[str, Array] = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    for node in makers:
+        made = computed(node, arrays, model.opset_import, {})
+        if made is None:
+            raise GraphError(f"the weights of the model cannot be computed: {node.op_type} is not known")
+        arrays |= zip([n for n in node.output if n], made, strict=True)
     rng = np.random.default_rng(seed)
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -49,20 +53,3 @@ def randomised(model: Any, seed: int = 0) -> Any:
     del copy.graph.input[:]
     copy.graph.input.extend(inputs)
     return copy
-
-
-def _computed(model: Any, makers: list[Any], wanted: list[str]) -> dict[str, Any]:
-    """What the nodes compute of initializers alone."""
-    from onnx import TypeProto, helper
-    from onnx.reference import ReferenceEvaluator
-
-    used = {n for node in makers for n in node.input}
-    part = helper.make_graph(
-        makers, "weights", [], [helper.make_value_info(n, TypeProto()) for n in wanted],
-        initializer=[t for t in model.graph.initializer if t.name in used],
-    )  # fmt: skip
-    try:
-        found = ReferenceEvaluator(helper.make_model(part, opset_imports=model.opset_import)).run(None, {})
-    except Exception as problem:  # whatever the evaluator raises, it is about the model
-        raise GraphError(f"the weights of the model cannot be computed: {problem}") from None
-    return dict(zip(wanted, found, strict=True))
