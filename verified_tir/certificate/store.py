@@ -213,10 +213,7 @@ def _planned(folder: Path, planned: Mapping[str, str], plans: Mapping[str, dict[
             named.certificates |= {c for step in plan["steps"] if isinstance(c := step["certificate"], str)}
             named.constants |= {d for d in constants_of(plan) if _DIGEST.fullmatch(d)}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise BadStore(
-                f"{folder / name}.json: the manifest lists this plan, but it cannot be read ({problem}); remove the "
-                "folder, or write into another one"
-            ) from None
+            raise _unreadable(folder / f"{name}.json", "plan", problem) from None
     return old, kept
 
 
@@ -248,10 +245,12 @@ def _needed_by(folder: Path, name: str) -> set[str]:
             raise ValueError("a question's hash is none")
         return found
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise BadStore(
-            f"{path}: the manifest lists this certificate, but it cannot be read ({problem}); remove the folder, or "
-            "write into another one"
-        ) from None
+        raise _unreadable(path, "certificate", problem) from None
+
+
+def _unreadable(path: Path, what: str, problem: Exception) -> BadStore:
+    listed = f"the manifest lists this {what}, but it cannot be read ({problem})"
+    return BadStore(f"{path}: {listed}; remove the folder, or write into another one")
 
 
 def _listed_by(folder: Path, name: str, *, again: bool) -> set[str]:
