@@ -1,13 +1,12 @@
 """Rules that are built when they are applied: labels, attributes and annotations added and removed; single-trip loops.
 
-Each function here returns a *rule builder*: a function that builds a rule for a program, or says why the rule does not
-apply to it.  ``Session.apply`` and ``Session.attempt`` take rule builders as they take rules.
+Each function here returns a *rule builder* (:data:`~verified_tir.schedule.moves.RuleBuilder`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from dataclasses import replace
+from typing import Literal
 
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.ir.dtype import PointerType
@@ -23,9 +22,7 @@ from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.step import Rule
 from verified_tir.schedule import moves
-from verified_tir.schedule.moves import NewLoop
-
-RuleBuilder: TypeAlias = Callable[[PrimFunc], Rule | NoMatch]
+from verified_tir.schedule.moves import NewLoop, RuleBuilder, builder
 
 
 def _statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
@@ -36,92 +33,67 @@ def _statement_at(func: PrimFunc, path: Path) -> Stmt | NoMatch:
         return NoMatch(path, str(problem))
 
 
-def _of(path: Path, make: Callable[[Stmt], Stmt | Rule | str]) -> RuleBuilder:
-    """A builder from ``make``, which gives for the statement at ``path`` the same one relabelled, a rule, or a reason
-    for refusal."""
+@builder
+def _labelled_alone(stmt: Stmt, path: Path, name: str) -> Stmt:
+    """Label the statement at ``path``."""
+    return Block.label(name, stmt)
 
-    def rule(func: PrimFunc) -> Rule | NoMatch:
-        try:
-            made = make(at(func.body, path))
-        except IRError as problem:
-            made = str(problem)
-        if isinstance(made, Stmt):
-            return Same(path, made)
-        return NoMatch(path, made) if isinstance(made, str) else made
 
-    return rule
+@builder
+def _labelled_together(around: Stmt, path: Path, first: int, count: int, name: str) -> Stmt | str:
+    if not isinstance(around, Seq) or not 0 <= first <= len(around.stmts) - count:
+        return f"there are no {count - 1} statements after this one"
+    label = Block.label(name, seq(*around.stmts[first : first + count]))
+    return seq(*around.stmts[:first], label, *around.stmts[first + count :])
 
 
 def labelled(path: Path, name: str, count: int = 1) -> RuleBuilder:
     """Label the statement at ``path``, or ``count`` statements of a sequence from there on."""
     if count == 1:
-        return _of(path, lambda s: Block.label(name, s))
-    k = path[-1] if path else 0
-
-    def change(around: Stmt) -> Stmt | str:
-        if not path or not isinstance(around, Seq) or k + count > len(around.stmts):
-            return f"there are no {count - 1} statements after this one"
-        label = Block.label(name, seq(*around.stmts[k : k + count]))
-        return seq(*around.stmts[:k], label, *around.stmts[k + count :])
-
-    return _of(path[:-1], change)
+        return _labelled_alone(path, name)
+    return _labelled_together(path[:-1], path[-1] if path else -1, count, name)
 
 
-def unwrapped(path: Path) -> RuleBuilder:
+@builder
+def unwrapped(stmt: Stmt, path: Path) -> Stmt | str:
     """Remove a label, or an attribute, around a statement."""
-
-    def change(stmt: Stmt) -> Stmt | str:
-        match stmt:
-            case Block(is_label=True, body=body) | AttrStmt(body=body):
-                return body
-        return "neither a label nor an attribute"
-
-    return _of(path, change)
+    match stmt:
+        case Block(is_label=True, body=body) | AttrStmt(body=body):
+            return body
+    return "neither a label nor an attribute"
 
 
 def unlabelled() -> RuleBuilder:
     """Remove all labels."""
-    return _of((), without_labels)
+    return lambda func: Same((), without_labels(func.body))
 
 
-def split_label(path: Path, position: int, first: str) -> RuleBuilder:
+@builder
+def split_label(stmt: Stmt, path: Path, position: int, first: str) -> Stmt | str:
     """``with block: A; B`` ⟶ ``with first: A`` then ``with block: B``, where B begins at ``position``."""
-
-    def change(stmt: Stmt) -> Stmt | str:
-        match stmt:
-            case Block(is_label=True, name=name, body=Seq(stmts=stmts), annotations=notes) if 0 < position < len(stmts):
-                a, b = seq(*stmts[:position]), seq(*stmts[position:])
-                return seq(Block.label(first, a, notes), Block.label(name, b, notes))
-        return "not a label of a sequence that can be split there"
-
-    return _of(path, change)
+    match stmt:
+        case Block(is_label=True, name=name, body=Seq(stmts=stmts), annotations=notes) if 0 < position < len(stmts):
+            a, b = seq(*stmts[:position]), seq(*stmts[position:])
+            return seq(Block.label(first, a, notes), Block.label(name, b, notes))
+    return "not a label of a sequence that can be split there"
 
 
-def annotated(path: Path, annotations: Annotations) -> RuleBuilder:
+@builder
+def annotated(stmt: Stmt, path: Path, annotations: Annotations) -> Stmt | str:
     """Replace the annotations of the loop, allocation or label at ``path``."""
-
-    def change(stmt: Stmt) -> Stmt | str:
-        match stmt:
-            case For(var=v, min=low, extent=extent, body=body, kind=kind, thread=thread):
-                return For(v, low, extent, body, kind, thread, annotations)
-            case Allocate(buffer=b, body=body):
-                return Allocate(b, body, annotations)
-            case Block(is_label=True, name=name, body=body):
-                return Block.label(name, body, annotations)
-        return "neither a loop nor an allocation nor a label: it has no annotations"
-
-    return _of(path, change)
+    match stmt:
+        case For() | Allocate() | Block(is_label=True):
+            return replace(stmt, annotations=annotations)
+    return "neither a loop nor an allocation nor a label: it has no annotations"
 
 
-def with_else(path: Path) -> RuleBuilder:
+@builder
+def with_else(stmt: Stmt, path: Path) -> Stmt | str:
     """Give the ``if`` at ``path``, which has no else branch, an empty one."""
-
-    def change(stmt: Stmt) -> Stmt | str:
-        if not isinstance(stmt, If) or stmt.else_body is not None:
-            return "not an if without else"
-        return If(stmt.condition, stmt.then_body, SKIP)
-
-    return _of(path, change)
+    match stmt:
+        case If(else_body=None):
+            return replace(stmt, else_body=SKIP)
+    return "not an if without else"
 
 
 def with_attributes(attrs: Annotations) -> RuleBuilder:
@@ -129,28 +101,20 @@ def with_attributes(attrs: Annotations) -> RuleBuilder:
     return lambda func: Same((), func.body, attrs)
 
 
-def of_kind(path: Path, kind: ForKind, thread: str = "") -> RuleBuilder:
+@builder
+def of_kind(stmt: Stmt, path: Path, kind: ForKind, thread: str = "") -> Stmt | str:
     """Make the loop at ``path`` serial, parallel, vectorized, unrolled, or bound to a thread."""
-
-    def change(stmt: Stmt) -> Stmt | str:
-        if not isinstance(stmt, For):
-            return "not a loop"
-        return For(stmt.var, stmt.min, stmt.extent, stmt.body, kind, thread, stmt.annotations)
-
-    return _of(path, change)
+    return replace(stmt, kind=kind, thread=thread) if isinstance(stmt, For) else "not a loop"
 
 
-def rescoped(path: Path, scope: str) -> RuleBuilder:
+@builder
+def rescoped(stmt: Stmt, path: Path, scope: str) -> Stmt | str:
     """Change the storage scope of the buffer allocated at ``path``, and of every view of its block."""
-
-    def change(stmt: Stmt) -> Stmt | str:
-        if not isinstance(stmt, Allocate):
-            return "no buffer is allocated here"
-        old = stmt.buffer.data
-        assert isinstance(old.type, PointerType)
-        return substitute(stmt, {old: Var.fresh(old.name, PointerType(old.type.element, scope))})
-
-    return _of(path, change)
+    if not isinstance(stmt, Allocate):
+        return "no buffer is allocated here"
+    old = stmt.buffer.data
+    assert isinstance(old.type, PointerType)
+    return substitute(stmt, {old: Var.fresh(old.name, PointerType(old.type.element, scope))})
 
 
 def moved(path: Path, how: Literal["hoist", "sink", "narrow", "widen"]) -> RuleBuilder:

@@ -391,7 +391,7 @@ def test_the_users_word_covers_zeros_and_not_nan() -> None:
 # -- another order -----------------------------------------------------------------------------------------------------
 
 
-def turned(f: PrimFunc, path: Path) -> moves.Move:
+def turned(f: PrimFunc, path: Path) -> moves.RuleBuilder:
     """The loop at a path run backwards."""
     loop = at(f.body, path)
     assert isinstance(loop, For)
