@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from types import FrameType
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import ScriptError
 from verified_tir.validate.interface import Correspondence
 from verified_tir.validate.memory import Refused
-from verified_tir.validate.pairs import WORDS, Budget, Judgement, TimeIsUp, Word, judge, unsupported
+from verified_tir.validate.pairs import WORDS, Budget, Judgement, TimeIsUp, Word, bounded, judge, unsupported
 from verified_tir.validate.recorded import Record, correspondences, functions
 
 
@@ -42,7 +40,7 @@ def judge_record(record: Record, given: Mapping[str, int], budget: Budget) -> Ju
     start = time.process_time()
     found: list[Judgement] = []
     try:
-        with _Alarm(budget.seconds):
+        with bounded(budget.seconds):
             for name, before, after in functions(record):
 
                 def maps(
@@ -69,25 +67,3 @@ def judge_record(record: Record, given: Mapping[str, int], budget: Budget) -> Ju
 def _undecided(record: Record, reason: str, word: Word) -> Judgement:
     word = "unsupported" if unsupported(reason) else word
     return Judgement(record.name, word, f"{word}: {reason}", reason)
-
-
-class _Alarm:
-    """Ends the block after some seconds of processor time; 0 for never.  Works in the main thread of a process."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._before: signal._HANDLER = None
-
-    def __enter__(self) -> None:
-        if self.seconds > 0:
-            self._before = signal.signal(signal.SIGPROF, self._ring)
-            signal.setitimer(signal.ITIMER_PROF, self.seconds)
-
-    def __exit__(self, *_: object) -> None:
-        if self.seconds > 0:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-            signal.signal(signal.SIGPROF, self._before)
-
-    @staticmethod
-    def _ring(_: int, __: FrameType | None) -> None:
-        raise TimeIsUp

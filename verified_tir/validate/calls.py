@@ -28,7 +28,7 @@ from verified_tir.ir.dtype import INT64, VOID, DType, PointerType
 from verified_tir.ir.expr import Call, Expr, IntImm, Load, StringImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Region
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import Block as Memory
 from verified_tir.validate.memory import Mask, Refused, View, note_read, note_write
@@ -63,8 +63,8 @@ def needs_order(call: Call) -> bool:
 
 def declares_calls(func: PrimFunc) -> bool:
     """Whether some block of the function declares its regions and has an opaque call inside."""
-    blocks = [n for n in walk(func.body) if isinstance(n, Block) and (n.reads is not None or n.writes is not None)]
-    return any(isinstance(n, Call) and needs_order(n) for block in blocks for n in walk(block.body))
+    blocks = [n for n in nodes_of(func.body, Block) if n.reads is not None or n.writes is not None]
+    return any(needs_order(n) for block in blocks for n in nodes_of(block.body, Call))
 
 
 @final
@@ -90,7 +90,6 @@ class Calls:
         self.access, self.declared = access, declared
         self.build, self.terms = access.build, access.build.terms
         self._digests: dict[tuple[int, int, int], tuple[int, int]] = {}
-        self._plain: dict[Call, bool] = {}
 
     def call(self, call: Call, frame: Frame, evaluator: Evaluator) -> Ids:
         """The result of a call that is not among the interpreted ones, shape (rows or 1, lanes).
@@ -103,20 +102,13 @@ class Calls:
             raise Refused(f"{call.op} is a call of another function of the module, whose text is not given")
         if call.op.startswith(_EXCHANGES):
             raise Refused(f"{call.op} exchanges values between threads")
-        if not self._simple(call):
+        if any(needs_order(inner) for argument in call.args for inner in nodes_of(argument, Call)):
             raise Refused(f"an argument of the opaque call {call.op} is an opaque call; bind it by a let first")
         if call.op in _PURE and not any(_is_pointer(a) for a in call.args):
             return self._pure(call, frame, evaluator)
         if frame.count != 1:
             raise Refused(f"the opaque call {call.op} is made by several iterations at once")
         return self._opaque(call, frame, evaluator)
-
-    def _simple(self, call: Call) -> bool:
-        found = self._plain.get(call)
-        if found is None:
-            inner = [node for argument in call.args for node in walk(argument) if isinstance(node, Call)]
-            found = self._plain[call] = not any(needs_order(node) for node in inner)
-        return found
 
     def _opaque(self, call: Call, frame: Frame, evaluator: Evaluator) -> Ids:
         local = call.op.rsplit(".", 1)[-1] in _FRAGMENTS

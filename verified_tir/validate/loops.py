@@ -24,8 +24,9 @@ from typing import Final, TypeAlias, final
 import numpy as np
 
 from verified_tir.ir.expr import Call
+from verified_tir.ir.node import once
 from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, Store, While
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
@@ -69,10 +70,8 @@ class Loops:
         self.alone = 0
         self.races: set[str] = set()
         self._kernels = 0
-        self._twice: dict[For, bool] = {}
         self._serial: set[For] = set()
         self._reported: set[For] = set()
-        self._whole: dict[For, bool] = {}
 
     def run(self, stmt: For, frame: Frame) -> None:
         """Execute a loop in all rows of a frame."""
@@ -84,21 +83,7 @@ class Loops:
     # --------------------------------------------------------------------------------------------------- rows
 
     def _unrollable(self, stmt: For) -> bool:
-        return self.fast and stmt not in self._serial and not self._needs_order(stmt)
-
-    def _needs_order(self, stmt: For) -> bool:
-        """Whether something in the loop must run one row at a time: an opaque call, an assertion, a ``while``.
-
-        So must a loop that threads run through with a barrier in it: each iteration has phases of its own.
-        """
-        found = self._whole.get(stmt)
-        if found is None:
-            marks = {node.key for node in walk(stmt.body) if isinstance(node, AttrStmt)}
-            found = self._whole[stmt] = (PHASE in marks and KERNEL not in marks) or any(
-                isinstance(node, (Assert, While)) or (isinstance(node, Call) and needs_order(node))
-                for node in walk(stmt.body)
-            )
-        return found
+        return self.fast and stmt not in self._serial and not _in_order(stmt)
 
     def _in_rows(self, stmt: For, frame: Frame) -> bool:
         """Execute the nest that begins at a loop in rows; false if that was not possible, and everything undone."""
@@ -163,11 +148,7 @@ class Loops:
         """Whether the loop is marked to run otherwise than serially, and its races can be judged."""
         if loop.kind != "thread_binding":
             return loop.kind in MARKED
-        twice = self._twice.get(loop)
-        if twice is None:
-            inner = [node for node in walk(loop.body) if isinstance(node, For)]
-            twice = self._twice[loop] = any(node.thread == loop.thread for node in inner)
-        return not twice
+        return not _is_bound_twice(loop)
 
     def _expand(self, nest: _Nest, depth: int, frame: Frame, columns: list[Ids]) -> None:
         """Unroll the loops from ``depth`` on; ``columns`` are the iterations of the outer ones."""
@@ -262,6 +243,24 @@ class Loops:
         for region, numbers in frame.regions:
             if region.phases is not None:
                 memory.new_phase(region, numbers >> ROW_BITS)
+
+
+@once
+def _in_order(loop: For) -> bool:
+    """Whether something in a loop must run one row at a time: an opaque call, an assertion, a ``while``.
+
+    So must a loop that threads run through with a barrier in it: each iteration has phases of its own.
+    """
+    marks = {node.key for node in nodes_of(loop.body, AttrStmt)}
+    return (PHASE in marks and KERNEL not in marks) or any(
+        isinstance(node, (Assert, While)) or (isinstance(node, Call) and needs_order(node)) for node in walk(loop.body)
+    )
+
+
+@once
+def _is_bound_twice(loop: For) -> bool:
+    """Whether another loop inside is over the same threads."""
+    return any(node.thread == loop.thread for node in nodes_of(loop.body, For))
 
 
 def _ahead(frame: Frame, region: Region) -> Frame:

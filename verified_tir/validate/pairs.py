@@ -7,9 +7,13 @@ is nothing to compare, shows nothing: a pair is called equal at sizes only if on
 from __future__ import annotations
 
 import re
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import FrameType
 from typing import Final, Literal, TypeAlias, final, get_args
 
 from verified_tir.ir.func import PrimFunc
@@ -72,6 +76,32 @@ def unsupported(reason: str) -> str | None:
 
 class TimeIsUp(Exception):
     """The time for a pair is over."""
+
+
+@contextmanager
+def bounded(seconds: float, timer: int = signal.ITIMER_PROF) -> Iterator[None]:
+    """End the block after some seconds of processor time, or of a timer; 0 for never.
+
+    Only where that is possible: in the main thread, if the timer does not run already.
+
+    :raises TimeIsUp: then.
+    """
+    free = threading.current_thread() is threading.main_thread() and signal.getitimer(timer)[0] == 0
+    if seconds <= 0 or not free:
+        yield
+        return
+
+    def ring(_: int, __: FrameType | None) -> None:
+        raise TimeIsUp
+
+    rung = signal.SIGPROF if timer == signal.ITIMER_PROF else signal.SIGALRM
+    previous = signal.signal(rung, ring)
+    signal.setitimer(timer, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(timer, 0)
+        signal.signal(rung, previous)
 
 
 @final

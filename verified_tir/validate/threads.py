@@ -46,7 +46,7 @@ from verified_tir.ir.stmt import (
     seq,
 )
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import map_children, walk
+from verified_tir.ir.visit import map_children, nodes_of, walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.thread_memory import for_each_thread, is_thread
@@ -84,7 +84,7 @@ def may_meet(tag: str, scope: str, carried: bool) -> bool:
 
 
 def has_barrier(node: Node) -> bool:
-    return any(isinstance(n, Call) and n.op == BARRIER for n in walk(node))
+    return any(n.op == BARRIER for n in nodes_of(node, Call))
 
 
 def splits(node: Node) -> bool:

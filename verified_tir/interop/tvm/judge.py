@@ -6,12 +6,9 @@ Whatever goes wrong here becomes a report, never an exception: a build must not 
 from __future__ import annotations
 
 import signal
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import FrameType
 from typing import final
 
 from verified_tir.interop.tvm.reading import Printed, same_program
@@ -20,7 +17,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.visit import walk
 from verified_tir.validate import Correspondence
-from verified_tir.validate.pairs import Budget, TimeIsUp
+from verified_tir.validate.pairs import Budget, TimeIsUp, bounded
 from verified_tir.validate.pairs import judge as judge_pair
 
 
@@ -74,7 +71,7 @@ def _compared(report: StepReport, before: Printed, after: Printed, limits: Limit
         return replace(report, status="unknown", text=f"unknown: {why}")
     given = Budget(limits.operations, limits.seconds)
     try:
-        with _bounded(limits.seconds):
+        with bounded(limits.seconds, signal.ITIMER_REAL):
             verdict = judge_pair(before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps)
     except TimeIsUp:
         return replace(report, status="unknown", text=f"unknown: it takes more than {limits.seconds:g} seconds")
@@ -110,23 +107,3 @@ def _shares(func: PrimFunc) -> bool:
     """Whether threads meet in memory.  TVM decides in its last passes only where they wait for each other."""
     nodes = list(walk(func.body))
     return any(isinstance(node, Buffer) and node.scope.startswith("shared") for node in nodes)
-
-
-@contextmanager
-def _bounded(seconds: float) -> Iterator[None]:
-    """End the block after some seconds, where that is possible: in the main thread, if no other timer runs."""
-    free = threading.current_thread() is threading.main_thread() and signal.getitimer(signal.ITIMER_REAL)[0] == 0
-    if seconds <= 0 or not free:
-        yield
-        return
-
-    def ring(_: int, __: FrameType | None) -> None:
-        raise TimeIsUp
-
-    previous = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)

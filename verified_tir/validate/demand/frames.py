@@ -15,7 +15,7 @@ import numpy as np
 
 from verified_tir.ir.expr import Binary, Expr, IfThenElse, LetExpr, Load, Var
 from verified_tir.ir.stmt import Store
-from verified_tir.ir.visit import children, walk
+from verified_tir.ir.visit import children, nodes_of
 from verified_tir.validate.demand.outline import (
     Bound,
     BoundData,
@@ -57,7 +57,6 @@ class Frames:
     def __init__(self, outline: Outline, evaluator: Evaluator, doubt: int | None = None) -> None:
         self.outline, self.evaluator, self.doubt = outline, evaluator, doubt
         self.scalars: dict[Var, Value] = {}
-        self._loads: dict[Expr, bool] = {}
 
     def base(self) -> Frame:
         """One row, in which sizes have their values."""
@@ -151,14 +150,9 @@ class Frames:
 
     # ------------------------------------------------------------------------------------------------------ loads
 
-    def has_loads(self, expr: Expr) -> bool:
-        if expr not in self._loads:
-            self._loads[expr] = any(isinstance(node, Load) for node in walk(expr))
-        return self._loads[expr]
-
     def loads(self, expr: Expr, frame: Frame, rows: Ids, own: Load | None = None) -> Iterator[Loads]:
         """The loads that evaluating an expression can make, but for ``own``; ``rows`` numbers those of the frame."""
-        if frame.count == 0 or expr is own or not self.has_loads(expr):
+        if frame.count == 0 or expr is own or not nodes_of(expr, Load):
             return
         match expr:
             case Load():

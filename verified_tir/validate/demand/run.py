@@ -40,7 +40,6 @@ class _Batch:
     frame: Frame
     slots: Ids
     value: Expr
-    complete: bool = False
     results: Ids = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     prepared: _Prepared | None = None
 
@@ -140,7 +139,6 @@ class Run:
                 count = int(written.sum())
                 batch.slots = np.full(at.shape, -1, dtype=np.int64)
                 batch.slots[written] = versions.place[first : first + count]
-                batch.complete = bool((batch.slots >= 0).all())
                 first += count
 
     def _sources(self, site: Site) -> list[Site]:
@@ -196,10 +194,7 @@ class Run:
         found = prepared.evaluator.terms_of(prepared.evaluator.evaluate(prepared.residual, frame))
         ids = np.broadcast_to(found, slots.shape)
         versions = self.access.versions[store.buffer.data]
-        if batch.complete:
-            versions.value[slots] = ids
-        else:
-            versions.value[slots[slots >= 0]] = ids[slots >= 0]
+        versions.value[slots[slots >= 0]] = ids[slots >= 0]
 
     def _prepare(self, batch: _Batch, inside: set[Var]) -> None:
         """Evaluate what does not recur for all instances of a store."""
