@@ -17,7 +17,7 @@ believed to read and write these only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
@@ -25,10 +25,10 @@ import numpy as np
 
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.dtype import INT64, VOID, DType, PointerType
-from verified_tir.ir.expr import Call, Expr, IntImm, Load, StringImm, Var
+from verified_tir.ir.expr import Call, Expr, IntImm, Load, StringImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Region
-from verified_tir.ir.visit import nodes_of
+from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import Block as Memory
 from verified_tir.validate.memory import Mask, Refused, View, note_read, note_write
@@ -59,6 +59,13 @@ _READ_ONLY: Final = 1  # the mask of an access pointer
 def needs_order(call: Call) -> bool:
     """Whether a call must run one row at a time, in the order of the program."""
     return not (is_pure(call.op) or call.op in _PURE or call.op in _POINTERS or call.op == BARRIER)
+
+
+def is_data(expr: Expr, data: Collection[Var]) -> bool:
+    """Whether a value is not known from sizes and loop variables alone; ``data`` are the variables that hold such."""
+    return any(
+        isinstance(n, (Load, Undef)) or n in data or (isinstance(n, Call) and not is_pure(n.op)) for n in walk(expr)
+    )
 
 
 def declares_calls(func: PrimFunc) -> bool:

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
+from verified_tir.ir.expr import Call, Expr, Var
 from verified_tir.ir.find import data_vars, substitute_buffers
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, LetStmt, Stmt
 from verified_tir.ir.visit import map_children, refresh_binders, substitute, walk
+from verified_tir.semantics.interpreter.extents import symbols_of
+from verified_tir.validate.calls import is_data
 
 
 def spelled_out(functions: Mapping[str, PrimFunc]) -> dict[str, PrimFunc]:
@@ -58,10 +59,10 @@ class _Caller:
         pairs = {p: a for p, a in passed.items() if a is not None}
         if len(pairs) < len(passed) or len({a.data for a in pairs.values()}) < len(pairs):
             return None
-        if any(p.dtype is not e.dtype or self.loaded(e) for p, e in scalars.items()):
+        if any(p.dtype is not e.dtype or is_data(e, self.data) for p, e in scalars.items()):
             return None
         values = scalars | _symbols(pairs, scalars)
-        if any(v not in values for b in pairs for v in _free(b)):
+        if any(v not in values for b in pairs for v in symbols_of(b)):
             return None
         inner, _ = refresh_binders(_Caller(self.functions, callee, (*self.inside, name)).whole().body)
         fresh = {v: Var.fresh(v.name, v.type) for v in values}
@@ -73,17 +74,6 @@ class _Caller:
         for v, e in values.items():
             made = LetStmt(fresh[v], e, made)
         return made
-
-    def loaded(self, expr: Expr) -> bool:
-        """Whether a scalar may be undefined, or is data."""
-        return any(
-            isinstance(n, (Load, Undef)) or n in self.data or (isinstance(n, Call) and not is_pure(n.op))
-            for n in walk(expr)
-        )
-
-
-def _free(buffer: Buffer) -> list[Var]:
-    return [n for e in (*buffer.shape, *buffer.strides, buffer.elem_offset) for n in walk(e) if isinstance(n, Var)]
 
 
 def _symbols(pairs: Mapping[Buffer, Buffer], scalars: Mapping[Var, Expr]) -> dict[Var, Expr]:

@@ -19,7 +19,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.visit import walk
+from verified_tir.semantics.interpreter.extents import symbols_of
 from verified_tir.semantics.memory import Extents, row_major
 from verified_tir.validate.memory import LARGEST_BLOCK, Oversize, Refused, repeats
 from verified_tir.validate.numbers import operate
@@ -276,9 +276,9 @@ def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | N
             elif twin is not None and len(twin.shape) == len(buffer.shape) and k < len(twin.shape):
                 values[extent] = twin.shape[k]
     for buffer in func.buffers:
-        for node in walk(buffer):
-            if isinstance(node, Var) and node.name in sizes and node.dtype.is_int:
-                values.setdefault(node, sizes[node.name])
+        for symbol in symbols_of(buffer):
+            if symbol.name in sizes:
+                values.setdefault(symbol, sizes[symbol.name])
     for var, number in values.items():
         if not var.dtype.min_value <= number <= var.dtype.max_value:
             raise Refused(f"{var.name} = {number} does not fit its type, {var.dtype}")

@@ -17,6 +17,7 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, Seq, Stmt, seq
 from verified_tir.ir.visit import bound_vars, rewrite, walk
+from verified_tir.semantics.interpreter.extents import symbols_of
 from verified_tir.validate.loops import MARKED
 from verified_tir.validate.threads import splits
 
@@ -103,8 +104,7 @@ def _free(func: PrimFunc) -> list[Var]:
     bound = {*func.params, *bound_vars(func.body)}
     for buffer in func.buffers:
         bound.add(buffer.data)
-        for extent in (*buffer.shape, *buffer.strides, buffer.elem_offset):
-            bound.update(n for n in walk(extent) if isinstance(n, Var))
+        bound.update(symbols_of(buffer))
     found = [n for n in walk(func.body) if isinstance(n, Var) and n not in bound]
     return [v for v in dict.fromkeys(found) if not isinstance(v.type, PointerType) and v.dtype.code != "handle"]
 

@@ -17,8 +17,7 @@ from typing import Final, Literal, TypeAlias, final
 import numpy as np
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Binary, Call, Expr, IntImm, LetExpr, Load, Undef, Var
+from verified_tir.ir.expr import Binary, Call, Expr, IntImm, LetExpr, Var
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -39,7 +38,7 @@ from verified_tir.ir.stmt import (
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import walk
 from verified_tir.semantics.memory import Extents
-from verified_tir.validate.calls import BARRIER, needs_order
+from verified_tir.validate.calls import BARRIER, is_data, needs_order
 from verified_tir.validate.demand.intervals import Tape
 from verified_tir.validate.interface import Side, extents_of
 from verified_tir.validate.memory import Refused, View, apart
@@ -206,12 +205,7 @@ class Outline:
 
     def is_data(self, expr: Expr) -> bool:
         """Whether a value is not known from sizes and loop variables alone."""
-        return any(
-            isinstance(node, (Load, Undef))
-            or (isinstance(node, Var) and node in self.data)
-            or (isinstance(node, Call) and not is_pure(node.op))
-            for node in walk(expr)
-        )
+        return is_data(expr, self.data)
 
     # -------------------------------------------------------------------------------------------- statements
 

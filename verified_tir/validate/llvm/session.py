@@ -16,7 +16,7 @@ import numpy as np
 from verified_tir.ir.dtype import BFLOAT16, BOOL, DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.visit import walk
+from verified_tir.semantics.interpreter.extents import symbols_of
 from verified_tir.validate.interface import Parameter, Side
 from verified_tir.validate.llvm.blocks import Block, Undefined
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer, signed
@@ -45,9 +45,8 @@ class LLVMExit:
 
 def symbols(func: PrimFunc) -> list[Var]:
     """The variables in the extents of the parameter buffers that are no parameters, in order of first occurrence."""
-    exprs = [e for b in func.buffers for e in (*b.shape, *b.strides, b.elem_offset)]
-    found = dict.fromkeys(n for e in exprs for n in walk(e) if isinstance(n, Var))
-    return [v for v in found if v not in set(func.params)]
+    found = dict.fromkeys(v for buffer in func.buffers for v in symbols_of(buffer))
+    return [v for v in found if v not in func.params]
 
 
 def register_type(dtype: DType) -> Type:
