@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations, cycle, product
 from typing import get_args
 
@@ -15,6 +15,7 @@ from tests.drawing import search_until
 from tests.fuzz.targets.inputs import inputs
 from tests.nightly import few
 from verified_tir import script
+from verified_tir.ir.dtype import BOOL, DType
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Call, Cast, IfThenElse, IntImm, LetExpr, Load, Ramp, Select, Undef, Var
 from verified_tir.ir.find import reads_of, recursion, writes_of
@@ -45,6 +46,8 @@ from verified_tir.semantics.interpreter import (
     run,
 )
 from verified_tir.testing import ALL_FEATURES, Feature, arguments, modules, prim_funcs
+from verified_tir.testing.dtypes import FLOATS, INTEGERS
+from verified_tir.testing.programs import textbook
 from verified_tir.testing.programs.wide import wide_loops
 from verified_tir.testing.reference import Claim, disagreement
 
@@ -271,6 +274,30 @@ def test_modules_run() -> None:
     for k in range(3):
         seed(k)(search)()  # one search alone dwells on what it has drawn: a bad module comes several times
     assert ended["fine"] >= 0.9 * ended.total(), ended
+
+
+@pytest.mark.parametrize(
+    ("form", "types"),
+    [(form, (*INTEGERS, *FLOATS)) for forms in textbook._PROGRAMS.values() for form in forms]
+    + [(form, FLOATS) for forms in textbook._OF_FLOATS.values() for form in forms],
+)
+def test_textbook_programs_can_be_read_in_all_types(form: str, types: Sequence[DType]) -> None:
+    for dtype in types:
+        for number in (2, 8):
+            assert parse_func(
+                f"@T.prim_func\ndef main({form.format(t=dtype, **dict.fromkeys('nmkscw', number))}"
+            ).buffers
+
+
+def test_programs_of_truths_are_drawn() -> None:
+    """None of the programs from textbooks is about them."""
+
+    @search_settings(20)
+    @given(st.one_of(prim_funcs({"textbook", "choices"}, dtypes=["bool"]), prim_funcs({"textbook"}, dtypes=["bool"])))
+    def search(func: PrimFunc) -> None:
+        assert {b.dtype for b in func.buffers} <= {BOOL}
+
+    search()
 
 
 def test_textbook_programs_come_too() -> None:

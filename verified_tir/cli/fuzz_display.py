@@ -100,7 +100,6 @@ class Screen(Listener):
         self._universe = universe(targets)
         self._console = Console(highlight=False)
         self._live = Live(console=self._console, transient=True, refresh_per_second=4, redirect_stdout=False)
-        self._notes: list[str] = []
 
     def begins(self, campaign: Campaign) -> None:
         self._console.print(first_line(campaign), markup=False)

@@ -58,7 +58,6 @@ class MissingModule(RuntimeError):
         else:
             super().__init__(f"{name} needs {' and '.join(modules)}, not installed here: {remedy}")
         self.modules = tuple(modules)
-        self.remedy = remedy
 
 
 def load(name: str) -> Target[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import BOOL, DType
 from verified_tir.ir.func import PrimFunc
 from verified_tir.testing.drawing import Picker
 from verified_tir.testing.programs.empty import without_a_store
@@ -47,7 +47,7 @@ def _prim_funcs(
 ) -> PrimFunc:
     pick = Picker(draw)
     s = sketch(pick, features, palette)
-    if "textbook" in features and (len(features) == 1 or pick.rarely(10)):
+    if "textbook" in features and s.palette[0] != BOOL and (len(features) == 1 or pick.rarely(10)):
         return textbook(pick, s.palette[0])
     stmt = body(s, Place(max_depth), max_statements, 3)
     if "bounds" in features and pick.rarely(12):
