@@ -93,7 +93,7 @@ def _plain(s: Sketch, place: Place, reduced: tuple[Var, int]) -> Stmt:
     updates: list[Stmt] = []
     several = s.pick.rarely(5)
     for _ in range(2 if several else 1):
-        dtype = s.dtype()
+        dtype = s.number()
         op = _operation(s, dtype)
         cells, at = _target(s, place, dtype)
         if s.pick.rarely(5) and not cells.local:
@@ -114,7 +114,7 @@ def _block(s: Sketch, place: Place, spatial: list[tuple[Var, int]], reduced: tup
         axes.append(IterVar(axis, const(0), const(extent), which, var))
         inside = inside.with_index(Ranged(axis, 0, Reach(extent - 1)))
     around = replace(inside, indices=inside.indices[:-1])
-    dtype = s.dtype()
+    dtype = s.number()
     op = _operation(s, dtype)
     cells, at = _target(s, around, dtype)
     s.settling.append(cells)

@@ -117,6 +117,11 @@ class Sketch:
             return self.pick.among(self.palette[1:])
         return self.palette[0]
 
+    def number(self) -> DType:
+        """The same for a buffer of numbers; only if the program has some."""
+        found = self.dtype()
+        return found if found != BOOL else next(t for t in self.palette if t != BOOL)
+
     def new(self, rank: int, dtype: DType, *, local: bool = False) -> Cells:
         """A new buffer, of no extent yet."""
         buffer = Buffer.declare("buffer", (0,) * rank, dtype)

@@ -174,7 +174,7 @@ def let(s: Sketch, place: Place) -> Stmt:
         return _bound(s, var, chosen.expr, inside)
     dtype = s.dtype()
     bound = load(s, place, dtype)
-    if s.pick.flip():
+    if dtype != BOOL and s.pick.flip():
         bound = Binary("add", bound, load(s, place, dtype))
     var = Var.fresh("x", dtype)
     return _bound(s, var, bound, body(s, place.with_value(var)))

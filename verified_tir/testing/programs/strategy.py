@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -17,6 +18,8 @@ from verified_tir.testing.programs.sketch import Place, Sketch, palettes
 from verified_tir.testing.programs.statements import body
 from verified_tir.testing.programs.textbook import textbook
 from verified_tir.testing.programs.wide import wide_loops
+
+_OF_NUMBERS: Final[frozenset[Feature]] = frozenset({"reductions", "textbook", "views"})
 
 
 def prim_funcs(
@@ -47,8 +50,8 @@ def _prim_funcs(
 ) -> PrimFunc:
     pick = Picker(draw)
     s = sketch(pick, features, palette)
-    if "textbook" in features and s.palette[0] != BOOL and (len(features) == 1 or pick.rarely(10)):
-        return textbook(pick, s.palette[0])
+    if s.has("textbook") and (len(features) == 1 or pick.rarely(10)):
+        return textbook(pick, next(t for t in s.palette if t != BOOL))
     stmt = body(s, Place(max_depth), max_statements, 3)
     if "bounds" in features and pick.rarely(12):
         stmt = without_a_store(stmt, pick)
@@ -63,4 +66,6 @@ def sketch(pick: Picker, features: frozenset[Feature], palette: tuple[DType, ...
     types = palette or palettes(features)
     usual = pick.among(types) if pick.rarely(3) else types[0]
     others = tuple(t for t in types if t is not usual) if "dtypes" in features else ()
+    if {usual, *others} == {BOOL}:
+        features -= _OF_NUMBERS
     return Sketch(pick, features, (usual, *others))

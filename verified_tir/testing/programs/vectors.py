@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from verified_tir.ir.dtype import INT32, DType
+from verified_tir.ir.dtype import BOOL, INT32, DType
 from verified_tir.ir.expr import Binary, Broadcast, CompareOp, Expr, Load, Ramp
 from verified_tir.ir.stmt import Stmt, Store
 from verified_tir.ir.sugar import const
@@ -75,7 +75,7 @@ def vector_value(s: Sketch, place: Place, dtype: DType, lanes: int, depth: int, 
 
 def _vector_value(s: Sketch, place: Place, dtype: DType, lanes: int, depth: int, mask: Expr | None) -> Expr:
     forms = ["broadcast", "load", "load", "load"]
-    forms += ["operator"] * 2 if depth > 0 else []
+    forms += ["operator"] * 2 if depth > 0 and dtype != BOOL else []
     forms += ["ramp"] if dtype is INT32 else []
     match s.pick.among(forms):
         case "load":

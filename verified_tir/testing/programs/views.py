@@ -25,7 +25,7 @@ def view(s: Sketch, place: Place, body: Body) -> Stmt:
     """``V = T.decl_buffer(…, data=A.data)`` around statements; those alone, if they do not use it."""
     bases = [c for c in s.shown() if c.base is None and not c.indices and c.dims and not c.dtype.is_bool]
     bases = [c for c in bases if c.dtype.lanes == 1 and (c.written or not c.local)]
-    base = s.pick.among(bases[::-1]) if bases else s.new(s.pick.one(1, 2), s.dtype())
+    base = s.pick.among(bases[::-1]) if bases else s.new(s.pick.one(1, 2), s.number())
     kind = s.pick.one(*KINDS)
     dtype = base.dtype
     if kind == "retyped":
