@@ -218,6 +218,12 @@ def remedy(sizes: Iterable[Dim]) -> str:
     return "give the size: " + ", ".join(f"--shape {v.name}=4" for v in symbols_of(sizes))
 
 
+def hint(sizes: Iterable[Dim]) -> str:
+    """What ends a message about sizes: how to give those that are open."""
+    every = list(sizes)
+    return f"; {remedy(every)}" if symbols_of(every) else ""
+
+
 def numbers(shape: Sequence[Dim], what: str) -> tuple[int, ...]:
     """The shape, if it is numbers.
 

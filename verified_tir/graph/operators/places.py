@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import dims, is_nan
-from verified_tir.graph.operators.reduction import FIRST, REDUCERS, reduced
+from verified_tir.graph.operators.reduction import REDUCERS, reduced
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of, element_at
 from verified_tir.graph.sizes import never_negative, normal, numbers, shape_text
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
-from verified_tir.te.reduction import CommReducer, least_value
+from verified_tir.te.reduction import CommReducer
 from verified_tir.te.tensor import Tensor
-
-_LAST = CommReducer(T.max, least_value, "max")
 
 
 def _place(x: Tensor, axis: int, reducer: CommReducer, keepdims: bool, last: bool) -> Tensor:
@@ -39,7 +37,7 @@ def _place(x: Tensor, axis: int, reducer: CommReducer, keepdims: bool, last: boo
         here, wanted = x[at], best[(*outer[:a], const(0), *outer[a:])]
         found = T.Or(here.equal(wanted), is_nan(here)) if here.dtype.is_float else here.equal(wanted)
         none = const(-1) if last else const(count)
-        return (_LAST if last else FIRST)(T.if_then_else(found, k, none), axis=k)
+        return (te.max if last else te.min)(T.if_then_else(found, k, none), axis=k)
 
     place = te.compute(shape, element, name="place")
     return te.compute(shape, lambda *i: T.cast(place(*i), "int64"), name="argument")

@@ -9,7 +9,7 @@ from typing import Any
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import batch_and_rest, dims, extents
-from verified_tir.graph.operators.reduction import FIRST, REDUCERS, reduced
+from verified_tir.graph.operators.reduction import REDUCERS, reduced
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import surrounded
 from verified_tir.graph.operators.windows import Windows, over_two, windows_over
@@ -76,7 +76,7 @@ def max_pool_places(
         for v, n in zip(place, size[2:], strict=True):
             flat = flat * n + v
         here = te.all(inside, x[(b, c, *place)].equal(best[(b, c, *i)]))
-        return FIRST(T.if_then_else(here, flat, const(none)), axis=axes)
+        return te.min(T.if_then_else(here, flat, const(none)), axis=axes)
 
     shape = windows.shape(*size[:2])
     rows = te.compute(shape, first, name="first_greatest")

@@ -23,8 +23,6 @@ REDUCERS = {
     "min": CommReducer(least, greatest_value, "min"),
 }
 """Of the names that ONNX and Relax have; NaN stays."""
-FIRST = CommReducer(T.min, greatest_value, "min")
-"""The least of some numbers of elements."""
 
 
 def reduced(

@@ -15,7 +15,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.operators.elementwise import dims, extents, greatest, is_nan, least, same_type
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import axis_of, element_at
-from verified_tir.graph.sizes import Dim, dim_text, numbers, remedy, symbols_of
+from verified_tir.graph.sizes import Dim, dim_text, hint, numbers
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.sugar import const
 from verified_tir.script import tir as T  # noqa: N812
@@ -229,8 +229,8 @@ def einsum(*x: Tensor, equation: str) -> Tensor:
         same_type(x[0], t)
         for name, n in zip(names, dims(t), strict=True):
             if name in size and n != size[name] and 1 not in ((n, size[name]) if not name.isalpha() else ()):
-                known = f"; {remedy((n, size[name]))}" if symbols_of((n, size[name])) else ""
-                raise GraphError(f"{name} is {dim_text(size[name])} and {dim_text(n)} in {equation}{known}")
+                two = f"{dim_text(size[name])} and {dim_text(n)}"
+                raise GraphError(f"{name} is {two} in {equation}{hint((n, size[name]))}")
             size[name] = n if size.get(name, 1) == 1 else size[name]
     if len(set(wanted)) != len(wanted) or any(name not in size for name in wanted):
         raise GraphError(f"the result of {equation} has labels that the operands do not have once each")

@@ -18,6 +18,7 @@ from verified_tir.graph.sizes import (
     dim_text,
     divided,
     greater,
+    hint,
     never_negative,
     normal,
     numbers,
@@ -60,8 +61,7 @@ def reshape(x: Tensor, *, shape: Sequence[Dim]) -> Tensor:
 
 
 def _unlike(old: Sequence[Dim], shape: Sequence[Dim]) -> GraphError:
-    known = f"; {remedy([*old, *shape])}" if symbols_of([*old, *shape]) else ""
-    return GraphError(f"{shape_text(old)} cannot take the shape {shape_text(shape)}{known}")
+    return GraphError(f"{shape_text(old)} cannot take the shape {shape_text(shape)}{hint([*old, *shape])}")
 
 
 def reshaped(x: Tensor, new: Sequence[Dim]) -> Tensor:
@@ -198,8 +198,7 @@ def concat(*tensors: Tensor, axis: int = 0) -> Tensor:
     for s in sizes[1:]:
         if len(s) != len(sizes[0]) or any(m != n for k, (m, n) in enumerate(zip(s, sizes[0], strict=True)) if k != a):
             two = f"shapes {shape_text(sizes[0])} and {shape_text(s)}"
-            known = f"; {remedy([*sizes[0], *s])}" if symbols_of([*sizes[0], *s]) else ""
-            raise GraphError(f"{two} do not go together along axis {axis}{known}")
+            raise GraphError(f"{two} do not go together along axis {axis}{hint([*sizes[0], *s])}")
     ends: list[Dim] = [sizes[0][a]]
     for s in sizes[1:]:
         ends.append(normal(ends[-1] + s[a]))
