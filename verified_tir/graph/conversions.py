@@ -30,6 +30,7 @@ from verified_tir.graph.layouts import (
     normal,
     number,
     pads,
+    room_of,
     serves,
     shape_in,
     value_of,
@@ -89,7 +90,7 @@ def definition_nodes(v: Value, layout: Layout) -> list[Node]:
 def _definition(t: TensorType, layout: Layout) -> list[tuple[str, dict[str, Any]]]:
     """One operator, or two: more room first, and then the map of the whole box."""
     index_map = index_map_of(layout)
-    room = layout.shape if isinstance(layout, Padded) else None
+    room = room_of(layout)
     if index_map is None:
         return [("permute_dims", {"axes": tuple(range(len(t.dims)))})]
     value = plain_value(value_of(layout), t.dtype)
@@ -186,7 +187,7 @@ def _next(t: TensorType, here: Layout, wanted: Layout) -> tuple[str, dict[str, A
         back = _inverse(_several(t), here)
         flat = _flat(t, _whole_box(t, here), value_of(here))
         return "layout_transform", {"index_map": back, "pad_value": None}, flat
-    if to is None or (isinstance(wanted, Padded) and wanted.shape is not None):
+    if to is None or room_of(wanted) is not None:
         return "layout_transform", {"index_map": back, "pad_value": None}, None
     attrs = {"index_map": to.compose(back), "pad_value": plain_value(value_of(wanted), t.dtype)}
     return "layout_transform", attrs, wanted
@@ -208,12 +209,13 @@ def _flat(t: TensorType, box: tuple[int, ...], value: float | int | None) -> Lay
 
 def _room_only(layout: Layout) -> list[int] | None:
     """Where the elements begin, in a layout that is nothing but room around them."""
-    return _moves_by(layout.index_map) if isinstance(layout, Padded) and layout.shape is not None else None
+    index_map = index_map_of(layout)
+    return None if index_map is None or room_of(layout) is None else _moves_by(index_map)
 
 
 def _is_flat_of(t: TensorType, here: Layout, wanted: Layout) -> bool:
     """Whether ``here`` is the whole box that a map turns into ``wanted``, with the same padding."""
-    if not isinstance(wanted, Padded) or wanted.shape is None:
+    if room_of(wanted) is None:
         return False
     try:
         box = _whole_box(t, wanted)

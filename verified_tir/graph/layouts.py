@@ -74,6 +74,11 @@ def value_of(layout: Layout) -> float | int | None:
     return layout.value if isinstance(layout, Padded) else None
 
 
+def room_of(layout: Layout) -> tuple[int, ...] | None:
+    """The extents that are larger than the elements need, ``None`` where there are no such."""
+    return layout.shape if isinstance(layout, Padded) else None
+
+
 def is_identity(index_map: IndexMap) -> bool:
     """Whether the map changes nothing, whatever the shape."""
     return len(index_map.outputs) == len(index_map.inputs) and all(
@@ -91,7 +96,7 @@ def shape_in(layout: Layout, shape: Sequence[Dim]) -> tuple[Dim, ...]:
     index_map = index_map_of(layout)
     if index_map is None:
         return tuple(shape)
-    given = layout.shape if isinstance(layout, Padded) else None
+    given = room_of(layout)
     for v, e in zip(index_map.inputs, shape, strict=False):
         if isinstance(e, Expr) and (
             v not in index_map.outputs or any(o is not v and v in free_vars(o) for o in index_map.outputs)
@@ -147,7 +152,7 @@ def with_value(layout: Layout, value: float | int | None, shape: Sequence[Dim]) 
     index_map = index_map_of(layout)
     if index_map is None:
         return None
-    room = layout.shape if isinstance(layout, Padded) else None
+    room = room_of(layout)
     room = None if room == shape_in(index_map, shape) else room
     if not pads(layout, shape):
         return index_map

@@ -23,12 +23,12 @@ from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import (
     PLAIN,
     Layout,
-    Padded,
     index_map_of,
     layout_text,
     normal,
     padding_size,
     pads,
+    room_of,
     serves,
     value_of,
     whole_tiles,
@@ -178,7 +178,7 @@ class Options:
         func = self.program(node)
         layouts = [self.layouts[t] for t in (*option.inputs, *option.outputs)]
         found = self.carried(func, {b: m for b, m in zip(func.buffers, layouts, strict=True) if m is not None})
-        if any(isinstance(m, Padded) and m.shape is not None for m in layouts):
+        if any(room_of(m) is not None for m in layouts):
             local = [b for b in found if b not in func.buffers]
             found.update({b: whole_tiles(m, extents(b)) for b in local if (m := index_map_of(found[b])) is not None})
         return found
@@ -314,7 +314,7 @@ class Options:
         """Options with these maps: padding that may hold anything; results, or operands and results, with a value."""
         count = len(node.inputs)
         values = (*node.inputs, *node.outputs)
-        whole = isinstance(layout, Padded) and layout.shape is not None
+        whole = room_of(layout) is not None
         rooms: list[Layout] = [
             whole_tiles(m, v.dims) if whole and m is not None else m for m, v in zip(maps, values, strict=True)
         ]

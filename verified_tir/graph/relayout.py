@@ -21,7 +21,7 @@ from functools import partial
 from typing import final
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.layouts import Layout, Padded, constant, index_map_of, is_identity, pads, value_of
+from verified_tir.graph.layouts import Layout, constant, index_map_of, is_identity, pads, room_of, value_of
 from verified_tir.graph.sizes import Dim, normal
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Binary, Expr, FloatImm, IntImm, Load, Undef, Var
@@ -156,7 +156,7 @@ class _Moving:
             else:
                 operand = b in self.func.buffers and b.data not in written_blocks(self.func.body)
                 value = value_of(layout) if operand else None
-                room = layout.shape if isinstance(layout, Padded) else None
+                room = room_of(layout)
                 free = T.undef() if value is None else constant(value, str(b.dtype))
                 self.s.transform_layout(b.name, index_map, pad_value=free, shape=room)
         except ScheduleError as refused:
