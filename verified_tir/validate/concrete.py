@@ -50,13 +50,14 @@ _MORE = 48  # further inputs of special values, for programs that run quickly
 class Search:
     """What concrete runs showed: a witness, how many of the ``tried`` runs of *before* were undefined.
 
-    ``cut``: a run took too many steps, or met what the interpreter has no meaning for.
+    ``why`` says what else kept them from showing more: a run that took too many steps, or that met what the interpreter
+    has no meaning for.
     """
 
     witness: Different | None
-    tried: int
-    undefined: int
-    cut: bool = False
+    tried: int = 0
+    undefined: int = 0
+    why: str = ""
 
 
 def search(
@@ -93,14 +94,14 @@ def search(
         except UndefinedBehaviour:
             tried, undefined = tried + 1, undefined + 1
             continue
-        except (StepLimit, Unsupported, AssertionFailed, ArgumentError):
-            return Search(weak, tried, undefined, True)
+        except (StepLimit, Unsupported, AssertionFailed, ArgumentError) as problem:
+            return Search(weak, tried, undefined, f"before could not be run: {problem}")
         tried += 1
         spent += first.steps
         try:
             found = _compare(before, after, arguments, first, steps, _Counting(passed_over, rounded, kind))
-        except (StepLimit, Unsupported, ArgumentError):
-            return Search(weak, tried, undefined, True)
+        except (StepLimit, Unsupported, ArgumentError) as problem:
+            return Search(weak, tried, undefined, f"after could not be run: {problem}")
         if found is not None and not _nan_is_lost(found):
             return Search(found, tried, undefined)
         weak = weak or found

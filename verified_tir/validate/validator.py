@@ -198,9 +198,9 @@ def _memories(
         return Unknown("opaque calls differ, in their order, arguments or what they can reach")
     if decision.left:
         found = seen or tried(passed_over)
-        if found.witness is None and not found.cut:
+        if found.witness is None and not found.why:
             found = tried(passed_over, inputs_to_try(build.terms, decision, first, events, solver))
-        if found.witness is None and found.cut:
+        if found.witness is None and found.why:
             in_part = replayed_in_part(sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
             return in_part or Unknown(f"{decision.left} (the programs could not be run)", bool(decision.undecided))
         return found.witness or Unknown(decision.left, bool(decision.undecided))

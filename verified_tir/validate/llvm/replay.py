@@ -27,7 +27,7 @@ from verified_tir.semantics.interpreter import (
     run,
 )
 from verified_tir.semantics.interpreter.outcome import same_bits
-from verified_tir.validate.concrete import arguments_of
+from verified_tir.validate.concrete import Search, arguments_of
 from verified_tir.validate.interface import Parameter, Side
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.jit import Job, run_machine_code
@@ -56,20 +56,11 @@ class Kernel:
     backwards: bool = False
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What concrete runs showed: a witness, how many of the ``tried`` runs of the program were undefined, and ``why``
-    nothing was found although runs differ (the executor and machine code disagree)."""
-
-    witness: Different | None
-    tried: int = 0
-    undefined: int = 0
-    why: str = ""
-
-
 def search(kernel: Kernel, *, steps: int, most: int) -> Search:
-    """Run program and text on ``most`` inputs; on ``ENDLESS`` where the text executes more instructions than it may."""
+    """Run program and text on ``most`` inputs; on ``ENDLESS`` where the text executes more instructions than it may.
+
+    Where runs differ by the executor of LLVM IR and not by machine code, that is why nothing was found.
+    """
     tried = undefined = endless = 0
     why = ""
     for seed in range(most):

@@ -17,12 +17,13 @@ from typing import Final, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
 from verified_tir.validate.compare import compare, extra_events
+from verified_tir.validate.concrete import Search
 from verified_tir.validate.interface import Side, listed
 from verified_tir.validate.llvm.decide import Judge, decide
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.parser import parse
 from verified_tir.validate.llvm.reference import in_machine_words
-from verified_tir.validate.llvm.replay import Kernel, Search, search
+from verified_tir.validate.llvm.replay import Kernel, search
 from verified_tir.validate.llvm.session import LLVMExit, run_kernel
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
