@@ -295,7 +295,7 @@ def test_programs_of_truths_are_drawn(types: list[str]) -> None:
     few_features = prim_funcs({"textbook", "reductions", "blocks", "views", "lets", "vectors"}, dtypes=types)
 
     @search_settings(150)
-    @given(st.one_of(few_features, prim_funcs(dtypes=types)))
+    @given(st.one_of(few_features, prim_funcs({"vectors"}, dtypes=types), prim_funcs(dtypes=types)))
     def search(func: PrimFunc) -> None:
         assert problem(func) is None
 

@@ -38,6 +38,8 @@ def _mask(s: Sketch, place: Place, dtype: DType, lanes: int) -> Expr:
         case "loop":
             first = index(s, place, 0, 1).expr
         case "data" if (loaded := _vector_load(s, place, dtype, lanes)) is not None:
+            if dtype == BOOL:
+                return loaded
             return Binary(op, loaded, Broadcast(small(dtype, s.pick.integer(0, 2)), lanes))
     return Binary(op, Ramp(first, const(1), lanes), Broadcast(const(s.pick.integer(1, lanes)), lanes))
 
