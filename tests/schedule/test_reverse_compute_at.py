@@ -218,6 +218,10 @@ ACCEPTED: dict[str, tuple[str, str, Callable[[Schedule], object], str]] = {
         PRODUCER.replace("i, j in T.grid(16, 12)", "i, q, j in T.grid(7, 4, 12)").replace("[i, j]", "[2 * i + q, j]"),
         CONSUMER, at("i"), "T.min(",
     ),
+    "tiles that overlap and run down": (
+        PRODUCER.replace("i, j in T.grid(16, 12)", "i, q, j in T.grid(7, 4, 12)").replace("[i, j]", "[12 - 2 * i + q, j]"),
+        CONSUMER, at("i"), "T.min(",
+    ),
     "a fused producer": (
         PRODUCER, CONSUMER, lambda s: s.reverse_compute_at("D", s.fuse("i", "j")),
         "D[i_j_fused // 12, i_j_fused % 12]",
