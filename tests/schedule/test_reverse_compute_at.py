@@ -229,6 +229,15 @@ ACCEPTED: dict[str, tuple[str, str, Callable[[Schedule], object], str]] = {
     "a producer that was fused and split": (
         PRODUCER, CONSUMER, lambda s: s.reverse_compute_at("D", s.split(s.fuse("i", "j"), [None, 24])[0]), "== y // 2",
     ),
+    "a fused producer that stores twice": (
+        """
+for i, j in T.grid(16, 6):
+    with T.block("C"):
+        C[i, 2 * j] = A[i, 2 * j] * 2.0
+        C[i, 2 * j + 1] = A[i, 2 * j + 1] * 3.0
+""",
+        CONSUMER, lambda s: s.reverse_compute_at("D", s.fuse("i", "j")), "D[i_j_fused // 6, 2 * (i_j_fused % 6) + x]",
+    ),
     "a condition around the loop": (
         """
 for i in range(20):
@@ -316,6 +325,23 @@ def f(a: T.handle, d: T.handle, n: T.int32, m: T.int32):
     assert "D[i, j] =" in accepted(text, at("j")).script()
     more = text.replace("y, x in T.grid(n, m)", "y, x in T.grid(n - 1, m)").replace("C[y, x]", "C[y + 1, x]")
     assert "if i >= 1:" in accepted(more, at("i")).script()
+
+
+def test_a_fused_producer_of_unknown_sizes() -> None:
+    shape = 'T.Buffer(("n", "m"), "float32")'
+    text = f"""
+@T.prim_func
+def f(A: {shape}, D: {shape}):
+    C = T.alloc_buffer(("n", "m"), "float32")
+    for i, j in T.grid("n", "m"):
+        with T.block("C"):
+            C[i, j] = A[i, j] * 2.0
+    for y, x in T.grid("n", "m"):
+        with T.block("D"):
+            D[y, x] = C[y, x] + 1.0
+""".replace('alloc_buffer(("n", "m")', "alloc_buffer((n, m)").replace('grid("n", "m")', "grid(n, m)")
+    s = accepted(text, lambda s: s.reverse_compute_at("D", s.fuse("i", "j")))
+    assert "D[i_j_fused // m, i_j_fused % m] = C[0, 0] + T.float32(1.0)" in s.script()
 
 
 def test_what_no_iteration_stores() -> None:

@@ -1,8 +1,8 @@
 """Which iteration stores an element: the region that one iteration of a loop stores, turned round.
 
-Where the indices of the store determine the iteration, they are an index map, and inverted.  Else the region is a box
-whose corner moves with the loops (``regions.py``), and the last iteration whose box holds an element is found digit by
-digit.  A loop that does not move the corner has stored for the last time in its last iteration.
+The region is a box whose corner moves with the loops (``regions.py``).  Where the corner is a sum of multiples of the
+loop variables, the last iteration whose box holds an element is found digit by digit; else the corner is taken for an
+index map and inverted.  A loop that does not move the corner has stored for the last time in its last iteration.
 
 Nothing here is trusted: the answer is a witness, and the kernel proves what it needs of it.
 """
@@ -17,14 +17,13 @@ from verified_tir.index.bounds import Bounds
 from verified_tir.index.map import IndexMapError, preimage
 from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.regions import Side, box_of
 
 
@@ -33,13 +32,14 @@ from verified_tir.schedule.tactics.regions import Side, box_of
 class Produced:
     """The box that one iteration stores of a buffer.
 
-    ``known`` are the variables that its corner may mention.  ``indices`` are those of the store, if all stores have the
-    same, and ``inner`` the loops inside.
+    ``known`` are the variables that its corner may mention, ``moving`` the loops around that the stores' indices
+    mention.  ``indices`` are those of the store, if all stores have the same, and ``inner`` the loops inside.
     """
 
     buffer: Buffer
     sides: tuple[Side, ...]
     known: frozenset[Var]
+    moving: frozenset[Var]
     indices: tuple[Expr, ...] | None
     inner: tuple[For, ...]
     whole: tuple[Side, ...]
@@ -72,8 +72,9 @@ def produced_by(session: Session, where: Path, around: Sequence[For], buffer: Bu
     assert whole is not None
     body = session.stmt((*where, 0))
     stores = {n.indices for n in nodes_of(body, Store) if n.buffer is buffer}
+    used = {v for indices in stores for e in indices for v in free_vars(e)}
     return Produced(
-        buffer, box.sides, frozenset(bound | symbols),
+        buffer, box.sides, frozenset(bound | symbols), frozenset(s.var for s in around if s.var in used),
         next(iter(stores)) if len(stores) == 1 else None, nodes_of(body, For),
         whole.sides,
     )  # fmt: skip
@@ -81,11 +82,12 @@ def produced_by(session: Session, where: Path, around: Sequence[For], buffer: Bu
 
 def iteration_of(produced: Produced, around: Sequence[For], element: tuple[Expr, ...]) -> dict[Var, Expr]:
     """For each of the loops, outermost first, its last iteration in which the element is stored."""
-    found = _inverted(produced, around, element)
-    if found is None:
-        found = {}
-        for side, e in zip(produced.sides, element, strict=True):
-            found |= _digits(side, [s for s in around if s.var not in found], e) or {}
+    found: dict[Var, Expr] = {}
+    for side, e in zip(produced.sides, element, strict=True):
+        digits = _digits(side, [s for s in around if s.var not in found], e)
+        found.update(digits or {})
+    if produced.moving - set(found):
+        found = _inverted(produced, around, element) or _undone(produced, around, element) or found
     last = {s.var: s.min + s.extent - 1 for s in around}
     values = {s.var: counted_in(found.get(s.var, last[s.var]), s.var.dtype) for s in around}
     done: dict[Var, Expr] = {}
@@ -139,16 +141,66 @@ def _backwards(factors: list[tuple[int, For]], side: Side, rest_of: Expr) -> dic
 
 
 def _inverted(produced: Produced, around: Sequence[For], element: tuple[Expr, ...]) -> dict[Var, Expr] | None:
+    """The corner as an index map of the loops, and of a place in the box where that is larger, inverted."""
+    moving = [s for s in around if any(s.var in free_vars(side.start) for side in produced.sides)]
+    known = {s.var for s in moving}
+    sides = [
+        (side, e) for side, e in zip(produced.sides, element, strict=True)
+        if set(free_vars(side.start)) & known and not set(free_vars(side.extent)) & known
+    ]  # fmt: skip
+    places = {k: Var.fresh("y", side.start.dtype) for k, (side, _) in enumerate(sides) if not is_one(side.extent)}
+    outputs = [side.start + places[k] if k in places else side.start for k, (side, _) in enumerate(sides)]
+    extents = [side.extent for k, (side, _) in enumerate(sides) if k in places]
+    return _inverse(moving, (*places.values(),), extents, outputs, [e for _, e in sides])
+
+
+def _undone(produced: Produced, around: Sequence[For], element: tuple[Expr, ...]) -> dict[Var, Expr] | None:
     """The indices of the store as an index map of all loops that they mention, inverted."""
     if produced.indices is None:
         return None
     used = {v for e in produced.indices for v in free_vars(e)}
     moving = [s for s in around if s.var in used]
     inner = [s for s in produced.inner if s.var in used]
-    shift = {s.var: s.var + s.min for s in inner if not is_zero(s.min)}  # it may mention the loops around
-    loops = [(s.var, s.min, s.extent) for s in moving] + [(s.var, const(0, s.var.dtype), s.extent) for s in inner]
+    shift = {s.var: s.var + s.min for s in inner if not _zero(s.min)}
+    outputs = [substitute(e, shift) for e in produced.indices]
+    return _inverse(moving, tuple(s.var for s in inner), [s.extent for s in inner], outputs, list(element))
+
+
+def _inverse(
+    moving: Sequence[For],
+    others: tuple[Var, ...],
+    extents: Sequence[Expr],
+    outputs: Sequence[Expr],
+    at: Sequence[Expr],
+) -> dict[Var, Expr] | None:
+    """The loops, as functions of the outputs of a map over them and other variables, where it has the values ``at``."""
+    loops = [(s.var, s.min, s.extent) for s in moving]
+    loops += [(v, const(0, v.dtype), n) for v, n in zip(others, extents, strict=True)]
     try:
-        found = preimage(loops, [(substitute(i, shift), e) for i, e in zip(produced.indices, element, strict=True)])
+        found = preimage(loops, list(zip(outputs, at, strict=True)))
     except IndexMapError:
-        return None
+        return _recomposed(moving, outputs, at)
     return {s.var: found[s.var] for s in moving}
+
+
+def _recomposed(moving: Sequence[For], outputs: Sequence[Expr], at: Sequence[Expr]) -> dict[Var, Expr] | None:
+    """Loops whose quotient and remainder by one divisor are known, which may be a symbol."""
+    values = dict(zip(outputs, at, strict=True))
+    found: dict[Var, Expr] = {}
+    for s in moving:
+        for e, quotient in values.items():
+            match e:
+                case Binary(op="floordiv", a=Var() as a, b=b) if a is s.var:
+                    remainder = values.get(Binary("floormod", a, b))
+                    if remainder is not None:
+                        found[a] = quotient * b + remainder
+    return found if len(found) == len(moving) else None
+
+
+def is_one(e: Expr) -> bool:
+    """Whether an expression is the constant 1."""
+    return isinstance(e, IntImm) and e.value == 1
+
+
+def _zero(e: Expr) -> bool:
+    return isinstance(e, IntImm) and e.value == 0
