@@ -27,7 +27,7 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import moved, of_kind, unwrapped
-from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import one_of_several
 from verified_tir.schedule.tactics.loops import rebuild
@@ -79,9 +79,4 @@ def _step(session: Session, path: Path, loop: For) -> bool:
 def _interchange(session: Session, path: Path, loop: For, inner: For) -> bool:
     if loop.var in {*free_vars(inner.min), *free_vars(inner.extent)}:
         return False
-    try:
-        with session.atomic():
-            rebuild(session, path, [loop, inner], [inner, loop])
-    except TacticFailed:
-        return False
-    return True
+    return session.succeeds(lambda: rebuild(session, path, [loop, inner], [inner, loop]))

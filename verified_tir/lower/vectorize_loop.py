@@ -12,7 +12,8 @@ that has no vector form, or whose form the kernel refuses, keeps its loop, which
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import final
 
 from verified_tir.index.conditions import conjuncts
@@ -22,7 +23,6 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars
-from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
@@ -112,15 +112,8 @@ def _vectorize(session: Session, path: Path, loop: For) -> None:
 
 def _separate(session: Session, path: Path) -> None:
     """Two loops, that stay marked: the first over the first statement alone, if possible."""
-    failed: TacticFailed | None = None
-    for k in range(1, len(session.at((*path, 0), Seq).stmts)):
-        try:
-            session.apply(moves.fission(path, k))
-            return
-        except TacticFailed as refused:
-            failed = failed or refused
-    assert failed is not None
-    raise failed
+    positions = range(1, len(session.at((*path, 0), Seq).stmts))
+    session.first_of(partial(session.apply, moves.fission(path, k)) for k in positions)
 
 
 def _expand(session: Session, path: Path, loop: For, old: Buffer) -> None:
@@ -192,20 +185,15 @@ def _store(session: Session, path: Path, loop: For) -> None:
     """The loop's only statement is a store: vector code, or a refusal."""
     found = _only_store(loop.body)
     assert found is not None and isinstance(loop.extent, IntImm)
-    failed: TacticFailed | None = None
-    for mask_all in (False, True):
-        lanes = Lanes(loop.var, loop.min, loop.extent.value, mask_all=mask_all)
-        try:
-            session.apply(_rule(path, lanes, *found))
-            return
-        except NoVector as why:
-            raise TacticFailed(NoMatch(path, str(why))) from None
-        except TacticFailed as refused:
-            failed = failed or refused
-        if not found[0]:
-            break
-    assert failed is not None
-    raise failed
+    lanes = Lanes(loop.var, loop.min, loop.extent.value)
+
+    def vectorized(mask_all: bool) -> None:
+        session.apply(_rule(path, replace(lanes, mask_all=mask_all), *found))
+
+    try:
+        session.first_of(partial(vectorized, mask) for mask in ((False, True) if found[0] else (False,)))
+    except NoVector as why:
+        raise fail(str(why), path) from None
 
 
 def _rule(path: Path, lanes: Lanes, conditions: list[Expr], store: Store) -> Vectorize:

@@ -6,7 +6,7 @@ handles.  Whatever they get wrong ends in a refusal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, final
@@ -33,6 +33,7 @@ from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder
 
 S = TypeVar("S", bound=Stmt)
+T = TypeVar("T")
 Handle: TypeAlias = Var | str
 """A loop, by its variable or its name; where a block may be meant, its name."""
 
@@ -171,6 +172,31 @@ class Session:
         except TacticFailed:
             return False
         return True
+
+    def succeeds(self, steps: Callable[[], object]) -> bool:
+        """Take all of some steps if they succeed, or none."""
+        try:
+            with self.atomic():
+                steps()
+        except TacticFailed:
+            return False
+        return True
+
+    def first_of(self, ways: Iterable[Callable[[], T]], otherwise: TacticFailed | None = None) -> T:
+        """What the first of several ways gives that succeeds; of the others nothing is left.
+
+        :raises TacticFailed: if none does: what is against the first; ``otherwise``, if there is none.
+        """
+        problem: TacticFailed | None = None
+        for way in ways:
+            try:
+                with self.atomic():
+                    return way()
+            except TacticFailed as refused:
+                problem = problem or refused
+        problem = problem or otherwise
+        assert problem is not None
+        raise problem
 
     def each(
         self, kind: type[S], change: Callable[[Path, S], int], wanted: Callable[[S], bool] = lambda _: True,

@@ -14,6 +14,9 @@ erased.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.paths import Path
@@ -22,7 +25,7 @@ from verified_tir.ir.visit import sub_statements, substitute
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.no_op import erase
 
 
@@ -34,20 +37,14 @@ def make_equal(session: Session, path: Path) -> None:
     branch = session.at(path, If)
     assert branch.else_body is not None
     arms = (branch.then_body, branch.else_body)
-    first: TacticFailed | None = None
-    for change in (_rewritten, _replaced):
-        for k in (1, 0):
-            try:
-                with session.atomic():
-                    change(session, (*path, k), arms[1 - k])
-                    now = session.at(path, If)
-                    if now.else_body is None or not structural_equal(now.then_body, now.else_body):
-                        raise fail("the branch does something else where its condition is false", path)
-                return
-            except TacticFailed as problem:
-                first = first or problem
-    assert first is not None
-    raise first
+
+    def made(change: Callable[[Session, Path, Stmt], None], k: int) -> None:
+        change(session, (*path, k), arms[1 - k])
+        now = session.at(path, If)
+        if now.else_body is None or not structural_equal(now.then_body, now.else_body):
+            raise fail("the branch does something else where its condition is false", path)
+
+    session.first_of(partial(made, change, k) for change in (_rewritten, _replaced) for k in (1, 0))
 
 
 def _rewritten(session: Session, path: Path, wanted: Stmt) -> None:

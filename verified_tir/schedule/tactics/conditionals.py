@@ -15,6 +15,7 @@ does something on both sides are dropped.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.find import places_of
@@ -23,7 +24,7 @@ from verified_tir.ir.stmt import SKIP, Block, If, Seq, Stmt
 from verified_tir.ir.visit import free_vars
 from verified_tir.schedule import moves
 from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped
-from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.session import Session
 
 
 def merge_conditionals(session: Session, under: Path = ()) -> int:
@@ -75,24 +76,23 @@ def _labels_inside(session: Session, path: Path) -> None:
 
 def merge_pair(session: Session, where: Path, k: int) -> bool:
     """Merge the ``k``-th statement of a sequence and the next one, two branches, if their conditions allow it."""
-    try:
-        with session.atomic():
-            for branch in ((*where, k), (*where, k + 1)):
-                _labels_inside(session, branch)
-            first = session.at((*where, k), If)
-            whole = len(session.at(where, Seq).stmts) == 2
-            session.apply(moves.introduce((*where, k), first.condition, 2))
-            branch = where if whole else (*where, k)
-            for arm, holds in ((0, True), (1, False)):
-                second = (*branch, arm, 1)  # before the first goes: places behind it would move
-                if not session.attempt(moves.decide(second, holds)):
-                    session.apply(moves.decide(second, not holds))
-                inner = session.stmt((*branch, arm))
-                session.apply(moves.decide((*branch, arm, 0) if isinstance(inner, Seq) else (*branch, arm), holds))
-            trim(session, branch)
-    except TacticFailed:
-        return False
-    return True
+    return session.succeeds(partial(_merge, session, where, k))
+
+
+def _merge(session: Session, where: Path, k: int) -> None:
+    for branch in ((*where, k), (*where, k + 1)):
+        _labels_inside(session, branch)
+    first = session.at((*where, k), If)
+    whole = len(session.at(where, Seq).stmts) == 2
+    session.apply(moves.introduce((*where, k), first.condition, 2))
+    branch = where if whole else (*where, k)
+    for arm, holds in ((0, True), (1, False)):
+        second = (*branch, arm, 1)  # before the first goes: places behind it would move
+        if not session.attempt(moves.decide(second, holds)):
+            session.apply(moves.decide(second, not holds))
+        inner = session.stmt((*branch, arm))
+        session.apply(moves.decide((*branch, arm, 0) if isinstance(inner, Seq) else (*branch, arm), holds))
+    trim(session, branch)
 
 
 def trim(session: Session, path: Path) -> None:

@@ -11,6 +11,7 @@ simplified.  Bounds need not be constants: a cut that may lie outside the range 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from verified_tir.index.conditions import conjuncts
 from verified_tir.ir.expr import Expr, Var
@@ -22,7 +23,7 @@ from verified_tir.ir.visit import substitute
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import rewritten
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.boundaries import boundaries
 from verified_tir.schedule.tactics.loops import cut
 from verified_tir.schedule.tactics.simplify import simplify
@@ -39,12 +40,7 @@ def reduce_loop_extents(session: Session, under: Path = ()) -> int:
             return reduced
         where, loop, condition = found
         tried.add((loop.var, condition))
-        try:
-            with session.atomic():
-                _reduce(session, (*under, *where), condition)
-            reduced += 1
-        except TacticFailed:
-            continue
+        reduced += session.succeeds(partial(_reduce, session, (*under, *where), condition))
 
 
 def _candidates(root: Stmt, tried: set[tuple[Var, Expr]]) -> Iterator[tuple[Path, For, Expr]]:
@@ -71,10 +67,7 @@ def _reduce(session: Session, path: Path, condition: Expr) -> None:
     """
     loop = session.at(path, For)
     for mid in list(boundaries(loop, condition)):
-        try:
-            with session.atomic():
-                _cut_off(session, path, mid)
-        except TacticFailed:
+        if not session.succeeds(partial(_cut_off, session, path, mid)):
             continue
         left = session.at(path, For)
         condition, loop = substitute(condition, {loop.var: left.var}), left

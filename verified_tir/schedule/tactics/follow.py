@@ -9,8 +9,10 @@ two loops, each of the two is rebuilt by itself; if an index needs both, it is t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from verified_tir.index.bounds import Ranges
 from verified_tir.index.conditions import negate
@@ -207,20 +209,13 @@ def _rebuild(session: Session, nest: Nest, k: int, buffer: Buffer, licence: str)
     end = inline_lets(session, nest.segments[k].start, (*nest.segments[k].end, 0))
     segment = Segment.between(session, nest.segments[k].start, end[:-1])
     _check_segment(segment)
-    problem: TacticFailed | None = None
-    tried = 0
-    for layout in _layouts(segment, nest, k, buffer):
-        try:
-            with session.atomic():
-                _reindex(session, segment, layout, buffer, licence)
-            return [s.var for s in layout.loops[: len(nest.moving(k))]]
-        except TacticFailed as refused:
-            problem = problem or refused
-            tried += 1
-            if tried == PROOFS:
-                break
-    assert problem is not None
-    raise problem
+
+    def rebuilt(layout: Layout) -> list[Var]:
+        _reindex(session, segment, layout, buffer, licence)
+        return [s.var for s in layout.loops[: len(nest.moving(k))]]
+
+    layouts = itertools.islice(_layouts(segment, nest, k, buffer), PROOFS)
+    return session.first_of(partial(rebuilt, layout) for layout in layouts)
 
 
 def _check_segment(segment: Segment) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import IntFlag
+from functools import partial
 
 from verified_tir.index.conditions import choose, junction, negate
 from verified_tir.ir.dtype import BOOL
@@ -29,7 +30,7 @@ from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.schedule import moves
 from verified_tir.schedule.edits import narrowed, rewritten
-from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.conditionals import trim
 from verified_tir.schedule.tactics.tidy import remove_empty
 
@@ -78,13 +79,9 @@ def hoist_expression(
             break
         where, var, expr = found
         tried.add((var, expr))
-        try:
-            with session.atomic():
-                _hoist(session, (*under, *where), expr, conditionals, lets)
+        if session.succeeds(partial(_hoist, session, (*under, *where), expr, conditionals, lets)):
             moved += 1
             tried.clear()  # under a new condition more may be safe
-        except TacticFailed:
-            continue
     return moved
 
 

@@ -12,6 +12,7 @@ with what it knows of finished loops); then the stores are dead (``erase``), and
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
@@ -28,7 +29,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Drop
 from verified_tir.schedule.edits import expression_at, replace_expression, rewritten
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access
 from verified_tir.schedule.tactics.stored import Piece, Place, lane_of, stored_values
 
@@ -40,20 +41,16 @@ def compute_inline(session: Session, block: str) -> None:
     """
     buffer = inlined_buffer(session, block)
     only_accessed(session, buffer)
-    try:
-        with session.atomic():
-            inline_all(session, buffer)
-    except TacticFailed as refused:
-        indices = [i for _, s in session.stores_to(buffer) for i in s.indices]
-        divided = any(n.op in ("floordiv", "floormod") for i in indices for n in nodes_of(i, Binary))
-        if not divided:
-            raise
-        try:  # the kernel inverts simple index maps only; in loops that follow the buffer all of them are
-            with session.atomic():
-                sequential_buffer_access(session, buffer, block)
-                inline_all(session, buffer)
-        except TacticFailed:
-            raise refused from None
+    indices = [i for _, s in session.stores_to(buffer) for i in s.indices]
+    divided = any(n.op in ("floordiv", "floormod") for i in indices for n in nodes_of(i, Binary))
+
+    def inlined(*, follow: bool) -> None:
+        if follow:
+            sequential_buffer_access(session, buffer, block)
+        inline_all(session, buffer)
+
+    # the kernel inverts simple index maps only; in loops that follow the buffer all of them are
+    session.first_of(partial(inlined, follow=follow) for follow in ((False, True) if divided else (False,)))
 
 
 def inline_all(session: Session, buffer: Buffer) -> None:
@@ -129,16 +126,14 @@ def inline_read(session: Session, path: Path, where: ExprPath) -> None:
     load = expression_at(session.stmt(path), where)
     assert isinstance(load, Load)
     buffer = load.buffer
-    problem: TacticFailed | None = None
-    for new in proposals(session, path, where, load):
+
+    def replaced(new: Expr) -> None:
         if any(n.buffer is buffer for n in nodes_of(new, Load)):
             raise fail(f"{buffer.name} is computed from itself, as in a reduction: no expression gives its value", path)
-        try:
-            replace_with(session, path, where, new)
-            return
-        except TacticFailed as refused:
-            problem = problem or refused
-    raise problem or fail(f"nothing is stored to {buffer.name} before it is read here", path)
+        replace_with(session, path, where, new)
+
+    nothing = fail(f"nothing is stored to {buffer.name} before it is read here", path)
+    session.first_of((partial(replaced, new) for new in proposals(session, path, where, load)), nothing)
 
 
 def proposals(session: Session, path: Path, where: ExprPath, load: Load) -> Iterator[Expr]:

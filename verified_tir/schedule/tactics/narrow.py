@@ -13,7 +13,7 @@ from verified_tir.ir.poly import as_poly
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.schedule.rule_builders import moved
-from verified_tir.schedule.session import Session, TacticFailed, fail
+from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.regions import Box, box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
@@ -25,7 +25,7 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
     :param needed: what an iteration reads, if that is known; else what it touches.
     """
     start = _allocation(session, buffer)
-    while _inwards(session, buffer, len(_place(session, loop))):
+    while session.succeeds(lambda: _inwards(session, buffer, len(_place(session, loop)))):
         pass
     path = _allocation(session, buffer)
     if not session.loops_around(path, len(start)):
@@ -43,23 +43,21 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
             return
 
 
-def _inwards(session: Session, buffer: Buffer, depth: int) -> bool:
-    """One step inwards, past other allocations if need be, but not into a loop below ``depth``."""
-    try:
-        with session.atomic():
-            path = _allocation(session, buffer)
-            while isinstance(session.stmt((*path, 0)), Allocate):
-                session.apply(moved(path, "narrow"))
-                path = _allocation(session, buffer)
-            over_loop = isinstance(session.stmt((*path, 0)), For)
-            if over_loop and len(path) > depth:
-                raise fail("the loop is reached")
-            session.apply(moved(path, "sink" if over_loop else "narrow"))
-            if _allocation(session, buffer) == path:
-                raise fail("nothing is left to be narrowed")
-            return True
-    except TacticFailed:
-        return False
+def _inwards(session: Session, buffer: Buffer, depth: int) -> None:
+    """One step inwards, past other allocations if need be, but not into a loop below ``depth``.
+
+    :raises TacticFailed: if there is none.
+    """
+    path = _allocation(session, buffer)
+    while isinstance(session.stmt((*path, 0)), Allocate):
+        session.apply(moved(path, "narrow"))
+        path = _allocation(session, buffer)
+    over_loop = isinstance(session.stmt((*path, 0)), For)
+    if over_loop and len(path) > depth:
+        raise fail("the loop is reached")
+    session.apply(moved(path, "sink" if over_loop else "narrow"))
+    if _allocation(session, buffer) == path:
+        raise fail("nothing is left to be narrowed")
 
 
 def _place(session: Session, loop: Var) -> Path:

@@ -12,6 +12,7 @@ box are a range of it; else (a nest that was split or fused) the indices are tak
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from verified_tir.index.bounds import Bounds, Ranges
@@ -27,7 +28,7 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.loops import rebuild
 from verified_tir.schedule.tactics.regions import Box, Side, ends_of
 from verified_tir.schedule.tactics.reverse_compute import called, reverse_compute_at
@@ -114,12 +115,7 @@ def _merged(session: Session, block: Handle, nest: Path, buffer: Buffer) -> bool
             stmt = session.stmt(path := (*path, 0))
         if not loops:
             return False
-        try:
-            with session.atomic():
-                reverse_compute_at(session, block, loops[-1])
-        except TacticFailed:
-            return False
-        return True
+        return session.succeeds(partial(reverse_compute_at, session, block, loops[-1]))
     return False
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 from verified_tir.index.bounds import Bounds
@@ -80,17 +81,14 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
     where = (*where[:shared], order, *where[shared + 1 :])
     nest = _nest(session, (*where[:shared], order + 1), block)
     around = session.loops_around((*where, 0), shared + 1)
-    problem: TacticFailed | None = None
-    for produced, element in _inputs(session, nest, where, around):
-        try:
-            with session.atomic():
-                _moved(session, nest, around, produced, element)
-                if produced.buffer not in session.func.buffers and produced.buffer in session.buffers:
-                    narrow(session, produced.buffer, around[-1].var)
-                return
-        except TacticFailed as refused:
-            problem = problem or refused
-    raise problem or fail(f"{called(block)} reads nothing that the loop over {target.var.name} stores", place)
+
+    def moved(produced: Produced, element: tuple[Expr, ...]) -> None:
+        _moved(session, nest, around, produced, element)
+        if produced.buffer not in session.func.buffers and produced.buffer in session.buffers:
+            narrow(session, produced.buffer, around[-1].var)
+
+    nothing = fail(f"{called(block)} reads nothing that the loop over {target.var.name} stores", place)
+    session.first_of((partial(moved, *found) for found in _inputs(session, nest, where, around)), nothing)
 
 
 # -- places ------------------------------------------------------------------------------------------------------------

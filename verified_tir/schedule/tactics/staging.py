@@ -122,18 +122,9 @@ def _stage(
     called = name or f"{buffer.name}_{scope.replace('.', '_')}"
     session.apply(Stage(path, buffer, box.layout(), called, scope, copy_out, relative))
     as_ramps(session, path)
-    copy_in = not (copy_out and _gone(session, (*path, 0, 0)))
+    # what was copied in goes if it is overwritten before it is read, or was undefined
+    copy_in = not (copy_out and session.attempt(Erase((*path, 0, 0), dead_at_end=True)))
     return _tidied(session, span, box, called, copy_in=copy_in, copy_out=copy_out)
-
-
-def _gone(session: Session, copy: Path) -> bool:
-    """Whether what was copied in is overwritten before it is read, or was undefined: then the copy is removed."""
-    try:
-        with session.atomic():
-            session.apply(Erase(copy, dead_at_end=True))
-    except TacticFailed:
-        return False
-    return True
 
 
 def _tidied(session: Session, span: Span, box: Box, called: str, *, copy_in: bool, copy_out: bool) -> Buffer:
