@@ -105,7 +105,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
 def _plain(schedule: _Recording, primitive: str, buffer: Any, value: Any) -> Any:
     """An argument as a value."""
-    if isinstance(value, type(schedule)):
+    if primitive in _OF_SCHEDULES and isinstance(value, type(schedule)):
         return Intrinsic.of_schedule(value)
     if primitive in _OF_INDICES and callable(value) and not isinstance(value, (Expr, IndexFunction)):
         try:
@@ -115,6 +115,8 @@ def _plain(schedule: _Recording, primitive: str, buffer: Any, value: Any) -> Any
     return value
 
 
+_OF_SCHEDULES: Final = frozenset({"tensorize", "refine_call"})
+"""Primitives that take schedules of other programs."""
 _OF_INDICES: Final = frozenset({"add_buffer_constraint", "assume", "restate"})
 """Primitives that take functions of a buffer's indices."""
 _LOOPS: Final = frozenset({"loop", "first", "second", "handles", "after", "block_or_loop"})
