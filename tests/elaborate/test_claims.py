@@ -17,7 +17,6 @@ from verified_tir.kernel.theorem import reflexive
 from verified_tir.schedule import moves
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
-from verified_tir.schedule.unreachable import unreachable_places
 
 PARAMS = 'A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), X: T.Buffer((8,), "int32"), n: T.int32'
 
@@ -244,7 +243,7 @@ def test_what_verification_gives() -> None:
 def test_stores_that_no_run_gets_to() -> None:
     text = "for i in range(4):\n    if i > 4:\n        A[i] = 1\n        T.evaluate(n)\n    A[i] = 2\n"
     func = program(text + "for i in range(0):\n    B[i] = 1\n    B[0] = 2", PARAMS)
-    assert unreachable_places(func, PROVER, Entry()) == [(0, 0, 0, 0, 0), (1, 0, 0), (1, 0, 1)]
+    assert Schedule(func).unreachable == ["A[i] = 1", "B[i] = 1", "B[0] = 2"]
 
 
 EXPANDED = """

@@ -1,4 +1,4 @@
-"""Primitives of the schedule that change loops."""
+"""Primitives of the schedule that change loops, the reductions that they run through, and what is noted at them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.stmt import Block, For
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
-from verified_tir.schedule.session import Handle
+from verified_tir.schedule.rule_builders import annotated
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.shown import listed, short
-from verified_tir.schedule.tactics import fission, follow, loops, merge, reduction
+from verified_tir.schedule.tactics import fission, follow, loops, merge, pad_einsum, reduction, rfactor
 from verified_tir.schedule.tactics.layout import BufferIn
 
 
@@ -160,3 +162,67 @@ class LoopPrimitives(Primitives):
                 *([f"reassociate={reassociate}"] if reassociate else [])]  # fmt: skip
         return self._do("sequential_buffer_access", said,
                         lambda s: follow.sequential_buffer_access(s, buffer, block, reassociate))  # fmt: skip
+
+    @recorded
+    def rfactor(self, loop: Handle, factor_axis: int = 0, *, reassociate: str = "") -> str:
+        """Split a reduction: one partial result for each iteration of ``loop``, then the sum of these.
+
+        Gives the block of the partial results, ``<block>_rf``.  They are kept in ``<buffer>_rf``, which has one more
+        dimension than the result.  The block itself adds them up.  (TVM's ``rfactor``.)
+
+        :param loop: a loop of the reduction, in a block, or in a nest around one update ``B[x] = B[x] ⊕ e``.
+        :param factor_axis: which dimension of the new buffer is the new one; from the end if negative.
+        :param reassociate: the user's word that a float reduction may be rounded in another order: the name of the
+            buffer that is reduced into.  The theorem, and the certificate, then name it.  Integers need none.
+        :raises ScheduleError: if the loop is none of a reduction, or the bits would change without the user's word.
+        """
+        said = [loop, factor_axis, *([f"reassociate={reassociate}"] if reassociate else [])]
+        return self._do("rfactor", said, lambda s: rfactor.rfactor(s, loop, factor_axis, reassociate))
+
+    @recorded
+    def pad_einsum(self, block: str, padding: Sequence[int]) -> None:
+        """Pad the loops of a sum of products to multiples of factors, on padded copies (TVM's ``pad_einsum``).
+
+        The operands are copied to ``<buffer>_pad``, which holds 0 beyond the operand; the result is computed in a
+        ``<buffer>_pad``, and what lies in the result's box is copied back.  Conditions there are none in the loops.
+
+        :param block: an update ``C[…] = C[…] + A[…] * B[…] …``, indexed by loops' variables and constants.
+        :param padding: one factor for each loop directly around the block, outermost first; 1 pads nothing.
+        :raises ScheduleError: if the block is no such sum, or adding the padding might change a bit: products of floats
+            need padding in *all* operands, or one that is finite, and a sum that is never -0.0.
+        """
+        said = (block, listed(padding))
+        self._do("pad_einsum", said, lambda s: pad_einsum.pad_einsum(s, block, padding))
+
+    @recorded
+    def annotate(self, block_or_loop: Handle, ann_key: str, ann_val: str | int | float) -> None:
+        """Note something at a block or a loop, as TVM's pragmas do.  A note of the same key is replaced.
+
+        :raises ScheduleError: if there is no such block or loop, or the value is neither a text nor a number.
+        """
+
+        def steps(s: Session) -> None:
+            if not isinstance(ann_val, (str, int, float)):
+                raise fail(f"the value of an annotation is a text or a number, not {ann_val!r}")
+            _noted(s, block_or_loop, ann_key, ann_val)
+
+        self._do("annotate", (block_or_loop, ann_key, ann_val), steps)
+
+    @recorded
+    def unannotate(self, block_or_loop: Handle, ann_key: str) -> None:
+        """Remove an annotation.
+
+        :raises ScheduleError: if there is none of this key.
+        """
+        self._do("unannotate", (block_or_loop, ann_key), lambda s: _noted(s, block_or_loop, ann_key, None))
+
+
+def _noted(session: Session, handle: Handle, key: str, value: str | int | float | None) -> None:
+    path = session.place(handle)
+    stmt = session.stmt(path)
+    assert isinstance(stmt, (Block, For))
+    others = tuple((k, v) for k, v in stmt.annotations if k != key)
+    if value is None and len(others) == len(stmt.annotations):
+        known = ", ".join(repr(k) for k, _ in stmt.annotations)
+        raise fail(f"there is no annotation {key!r} here{f'; there are {known}' if known else ''}", path)
+    session.apply(annotated(path, others if value is None else (*others, (key, value))))

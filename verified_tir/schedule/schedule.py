@@ -20,8 +20,9 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.collector import seldom_collected
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
-from verified_tir.ir.stmt import Block, For
+from verified_tir.ir.stmt import Block, For, Store
 from verified_tir.ir.visit import nodes_of
+from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -35,14 +36,11 @@ from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
 from verified_tir.schedule.nesting import walked
-from verified_tir.schedule.primitives_annotations import AnnotationPrimitives
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
-from verified_tir.schedule.primitives_inline import InlinePrimitives
 from verified_tir.schedule.primitives_loops import LoopPrimitives
-from verified_tir.schedule.primitives_reductions import ReductionPrimitives
-from verified_tir.schedule.primitives_staging import StagingPrimitives
+from verified_tir.schedule.primitives_values import ValuePrimitives
 from verified_tir.schedule.recording import Call, recorded, repeat
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Handle, Session, TacticFailed
@@ -87,10 +85,7 @@ class Schedule(
     ConstraintPrimitives,
     LoopPrimitives,
     BranchPrimitives,
-    StagingPrimitives,
-    ReductionPrimitives,
-    InlinePrimitives,
-    AnnotationPrimitives,
+    ValuePrimitives,
 ):
     """A program and the theorem about what it has become.
 
@@ -237,13 +232,12 @@ class Schedule(
     @property
     def unreachable(self) -> list[str]:
         """Stores of the program that no run gets to, as text: what is proved about them means nothing."""
-        from verified_tir.ir.paths import at
         from verified_tir.ir.script import script
-        from verified_tir.schedule.unreachable import unreachable_places
 
-        theorem = self.theorem
-        found = unreachable_places(theorem.before, self._session.prover, Entry())
-        return [script(at(theorem.before.body, path)).splitlines()[-1].strip() for path in found]
+        written = self.theorem.before
+        stores = [(s, known) for _, s, known in begin(written, Entry()).places(written.body) if isinstance(s, Store)]
+        found = [s for s, known in stores if self.solver.contradictory(tuple(known.path))]
+        return [script(s).splitlines()[-1].strip() for s in found]
 
     def validate(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer
+from verified_tir.schedule.rule_builders import rescoped
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
 
@@ -84,6 +85,15 @@ def buffer_of(session: Session, block: str | None, which: BufferIn) -> Buffer:
     return buffer_anywhere(session, which) if block is None else buffer_in(session, block, which)
 
 
+def set_scope(session: Session, block: str | None, buffer: BufferIn, scope: str) -> None:
+    """Let a local buffer, with all views of its block, live in another storage scope."""
+    chosen = buffer_of(session, block, buffer)
+    path = session.allocation(chosen)
+    if path is None:
+        raise fail(f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write")
+    session.apply(rescoped(path, scope))
+
+
 def home_of(session: Session, buffer: Buffer) -> Path:
     """The statement throughout which a buffer is alive: the body below its declaration, or the function's."""
     declared = places(session.func.body, lambda s: isinstance(s, (Allocate, DeclBuffer)) and s.buffer is buffer)
@@ -91,4 +101,4 @@ def home_of(session: Session, buffer: Buffer) -> Path:
     return () if path is None else (*path, 0)
 
 
-__all__ = ["Meant", "buffer_anywhere", "buffer_arguments", "buffer_of", "home_of"]
+__all__ = ["Meant", "buffer_anywhere", "buffer_arguments", "buffer_of", "home_of", "set_scope"]
