@@ -219,7 +219,7 @@ ACCEPTED: dict[str, tuple[str, str, Callable[[Schedule], object], str]] = {
         CONSUMER, at("i"), "T.min(",
     ),
     "tiles that overlap and run down": (
-        PRODUCER.replace("i, j in T.grid(16, 12)", "i, q, j in T.grid(7, 4, 12)").replace("[i, j]", "[12 - 2 * i + q, j]"),
+        PRODUCER.replace("i, j in T.grid(16, 12)", "i, q, j in T.grid(7, 4, 12)").replace("[i,", "[12 - 2 * i + q,"),
         CONSUMER, at("i"), "T.min(",
     ),
     "a fused producer": (
