@@ -71,7 +71,7 @@ def taken(step: Rule | RuleBuilder | After, theorem: Refines, prover: Prover) ->
 
 def name_of(step: Rule | RuleBuilder | After) -> str:
     """What a step is called: after its rule, or its builder."""
-    return str(getattr(step, "name", type(step).__name__))
+    return str(getattr(step, "__name__", type(step).__name__))
 
 
 Chain = tuple[Rule | RuleBuilder | After, ...]

@@ -23,4 +23,4 @@ class LowerInitBlock(Pass):
 
     def lower(self, work: Lowering) -> None:
         if any(isinstance(n, Block) for n in walk(work.session.func.body)):
-            work.session.apply(unlabelled())
+            work.session.apply(unlabelled)

@@ -55,6 +55,7 @@ def builder(
                 return Same(path, found)
             return NoMatch(path, found) if isinstance(found, str) else found
 
+        rule.__name__ = make.__name__
         return rule
 
     return made

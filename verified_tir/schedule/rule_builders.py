@@ -63,9 +63,9 @@ def unwrapped(stmt: Stmt, path: Path) -> Stmt | str:
     return "neither a label nor an attribute"
 
 
-def unlabelled() -> RuleBuilder:
-    """Remove all labels."""
-    return lambda func: Same((), without_labels(func.body))
+def unlabelled(func: PrimFunc) -> Same:
+    """Remove all labels; a rule builder itself."""
+    return Same((), without_labels(func.body))
 
 
 @builder
@@ -98,7 +98,11 @@ def with_else(stmt: Stmt, path: Path) -> Stmt | str:
 
 def with_attributes(attrs: Annotations) -> RuleBuilder:
     """Replace the attributes of the function."""
-    return lambda func: Same((), func.body, attrs)
+
+    def attributed(func: PrimFunc) -> Same:
+        return Same((), func.body, attrs)
+
+    return attributed
 
 
 @builder

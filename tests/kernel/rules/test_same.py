@@ -39,7 +39,7 @@ def test_a_block_that_means_something_does_not_go() -> None:
 
 def test_remove_labels_flattens() -> None:
     inner = accepted(program("A[0] = 1\nA[1] = 2\nB[0] = 3"), labelled((0,), "x"), labelled((), "y"))
-    gives(inner, unlabelled(), "A[0] = 1\nA[1] = 2\nB[0] = 3")
+    gives(inner, unlabelled, "A[0] = 1\nA[1] = 2\nB[0] = 3")
 
 
 def test_a_label_around_several_statements() -> None:

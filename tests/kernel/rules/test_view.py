@@ -226,7 +226,7 @@ class M:
                 A[1] = u[0]
 """
     f = dict(parse(text).functions)["f"]  # type: ignore[union-attr]
-    rows = accepted(f, unlabelled())
+    rows = accepted(f, unlabelled)
     assert isinstance(rows.body, Seq) and all(isinstance(s, Allocate) for s in rows.body.stmts)
     why = "t is passed to size, which would see another shape"
     refused(rows, MergeAllocations((0,), (), Buffer.declare("w", (8,), "int32", data=buffer(f, "t").data)), why)
