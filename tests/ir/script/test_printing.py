@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
-from tests.ir.script.random_programs import random_function
 from tests.ir.script.texts import PROGRAMS
+from tests.nightly import few
+from tests.parts.roundtrip import assert_round_trip
+from tests.parts.syntax import syntactic_functions, syntactic_modules
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, INT64
 from verified_tir.ir.equal import structural_equal
@@ -19,29 +22,23 @@ from verified_tir.ir.script import parse, parse_func, script, script_lines
 from verified_tir.ir.stmt import SKIP, Allocate, Evaluate, For, If, LetStmt, Seq, Store, seq
 from verified_tir.ir.sugar import const
 
+RANDOM = settings(deadline=None, suppress_health_check=list(HealthCheck))
+
 
 def loop(name: str, body: Store | For | Evaluate) -> For:
     return For(Var.fresh(name, INT32), const(0), const(4), body)
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("start", range(0, 600, 100))
-def test_random_programs_read_back(start: int) -> None:
-    for seed in range(start, start + 100):
-        func = random_function(seed)
-        text = script(func)
-        again = parse_func(text)
-        assert structural_equal(func, again), f"seed {seed}\n{text}"
-        assert script(again) == text, f"seed {seed}"
+@settings(RANDOM, max_examples=few(80, 500))
+@given(syntactic_functions())
+def test_random_programs_read_back(func: PrimFunc) -> None:
+    assert_round_trip(func)
 
 
-def test_modules_of_random_functions_read_back() -> None:
-    for seed in range(0, 60, 3):
-        module = IRModule(tuple((f"f{k}", random_function(seed + k)) for k in range(3)))
-        text = script(module)
-        again = parse(text)
-        assert structural_equal(module, again), f"seed {seed}\n{text}"
-        assert script(again) == text, f"seed {seed}"
+@settings(RANDOM, max_examples=few(10, 50))
+@given(syntactic_modules())
+def test_random_modules_read_back(module: IRModule) -> None:
+    assert_round_trip(module)
 
 
 # -- names ------------------------------------------------------------------------------------------------------------
@@ -138,14 +135,6 @@ def test_every_statement_has_its_line() -> None:
                     assert first.startswith("for ")
                 elif isinstance(stmt, If):
                     assert first.startswith(("if ", "elif "))
-
-
-def test_random_programs_have_a_line_for_every_statement() -> None:
-    for seed in range(100):
-        func = random_function(seed)
-        lines, starts = script_lines(func)
-        assert sorted(starts) == sorted(path for path, _ in places(func.body, lambda s: True))
-        assert all(0 <= line < len(lines) for line in starts.values())
 
 
 def test_marks() -> None:
