@@ -79,8 +79,10 @@ def test_numbers_lose_their_fraction(dtype: str) -> None:
 
 
 def test_powers_of_two_are_rounded_up() -> None:
-    x = np.array([1, 1.5, 2, 0.75, 2.0**-127, 1e-45, 3e38, np.inf, -1, np.nan], np.float32)
-    expected = np.array([1, 2, 2, 1, 2.0**-127, 2.0**-127, 2.0**127, 2.0**127, np.nan, np.nan], np.float32)
+    x = np.array([1, 1.5, 2, 0.75, 2.0**-127, 1e-45, 3e38, np.inf, 0, -0.0, -1, np.nan], np.float32)
+    expected = np.array(
+        [1, 2, 2, 1, 2.0**-127, 2.0**-127, 2.0**127, 2.0**127, 2.0**-127, 2.0**-127, np.nan, np.nan], np.float32
+    )
     np.testing.assert_array_equal(converted(x, "float8_e8m0fnu").astype(np.float32), expected)
 
 

@@ -202,9 +202,9 @@ def encoded_integer(x: Expr, dtype: str) -> Expr:
 
 
 def encoded_power(x: Expr) -> Expr:
-    """The byte of a float32 as the next power of two, at most the greatest one; NaN for what is negative."""
+    """The byte of a float32 as the next power of two, at most the greatest one; NaN for what is less than 0."""
     nan = T.Or(T.Not(x.equal(x)), x < const(0.0, "float32"))
-    bits = T.reinterpret("uint32", T.if_then_else(nan, const(0.0, "float32"), x))
+    bits = T.reinterpret("uint32", T.if_then_else(x > const(0.0, "float32"), x, const(0.0, "float32")))
     power, part = T.cast(bits // const(1 << 23, "uint32"), "int32"), bits % const(1 << 23, "uint32")
     # subnormal numbers up to 2**-127 become that
     more = T.Select(power > 0, part > const(0, "uint32"), part > const(1 << 22, "uint32"))
