@@ -186,7 +186,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         "does not end with the program of the node",
     ),
     "results in another order": (
-        lambda p: text(p, "after", "return (s, ", "return ("),
+        lambda p: text(p, "after", "return (s, p_layout)", "return (p_layout, s)"),
         "its result",
     ),
     "another layout of a result": (

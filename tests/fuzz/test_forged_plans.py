@@ -32,8 +32,12 @@ def test_honest_plans_pass(k: int) -> None:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", FORGERIES)
 def test_each_kind_of_forgery_is_found(kind: str) -> None:
-    seen = [assert_found(honest(0), [(kind, numbers(seed))], with_model=bool(seed % 2)) for seed in range(few(2, 3))]
-    assert {"found", "believed"} & {*seen}
+    seen = set()
+    for seed in range(20):  # some numbers change nothing
+        seen.add(assert_found(honest(0), [(kind, numbers(seed))], with_model=bool(seed % 2)))
+        if seed >= few(1, 2) and {"found", "believed"} & seen:
+            return
+    pytest.fail(f"{kind} was only {seen}")
 
 
 def _always(value: Any) -> Any:
