@@ -14,12 +14,12 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from verified_tir.ir.dtype import FLOATS
+from verified_tir.ir.floats import exponent_bits, significand_bits
 from verified_tir.ir.outside import shown
 
 BOOL: Final = "Bool"
 INT: Final = "Int"
-FLOAT_SORTS: Final = {form.sort: (form.exponent, dtype.bits - form.exponent) for dtype, form in FLOATS.items()}
-"""The widths of exponent and significand, the hidden bit included."""
+FLOAT_SORTS: Final = {form.sort: (exponent_bits(dtype), significand_bits(dtype)) for dtype, form in FLOATS.items()}
 
 SORTS: Final = frozenset({BOOL, INT, *FLOAT_SORTS})
 BITWISE: Final = frozenset({"bvand", "bvor", "bvxor"})

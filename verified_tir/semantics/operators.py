@@ -253,6 +253,3 @@ def cast_operation(source: DType, target: DType) -> Operation:
 
 def _is_not_zero(a: Number) -> bool:
     return a != 0  # true of NaN
-
-
-# ------------------------------------------------------------------------------------------- one application at a time

@@ -21,8 +21,9 @@ from typing import Final, final
 
 import numpy as np
 
-from verified_tir.ir.dtype import BOOL, FLOATS, DType
+from verified_tir.ir.dtype import BOOL, DType
 from verified_tir.ir.expr import COMPARE_OPS
+from verified_tir.ir.floats import exponent_bits, significand_bits
 from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.memory import reinterpret
@@ -314,8 +315,7 @@ def _keeps(narrow: DType, wide: DType) -> bool:
         return wide.is_int and wide.bits >= narrow.bits
     if not (narrow.is_float and wide.is_float and narrow.bits < wide.bits):
         return False
-    exponents = FLOATS[narrow.scalar].exponent, FLOATS[wide.scalar].exponent
-    return exponents[0] <= exponents[1] and narrow.bits - exponents[0] <= wide.bits - exponents[1]
+    return exponent_bits(narrow) <= exponent_bits(wide) and significand_bits(narrow) <= significand_bits(wide)
 
 
 def _facts(op: str, dtype: DType, a: Flags, b: Flags, c: Flags) -> Flags:

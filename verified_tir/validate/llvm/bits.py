@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable
 from typing import Final, Literal, TypeAlias, final
 
 from verified_tir.ir.dtype import BOOL, FLOATS, DType
+from verified_tir.ir.floats import exponent_bits, significand_bits
 from verified_tir.logic.smtlib import Script
 from verified_tir.validate.llvm.graph import OVERFLOWS
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Terms
 
 View: TypeAlias = Literal["program", "llvm"]
 
-_SORTS: Final = {str(dtype): (form.exponent, dtype.bits - form.exponent) for dtype, form in FLOATS.items()}
+_SORTS: Final = {str(dtype): (exponent_bits(dtype), significand_bits(dtype)) for dtype in FLOATS}
 _ROUNDED: Final = {op: f"fp.{op}" for op in ("add", "sub", "mul", "div", "fma", "sqrt")}
 _WHOLE: Final = {"floor": "RTN", "ceil": "RTP", "trunc": "RTZ", "nearbyint": "RNE", "round": "RNE"}
 _TESTS: Final = {"isnan": "(fp.isNaN {0})", "isinf": "(fp.isInfinite {0})"}
