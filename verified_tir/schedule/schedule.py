@@ -21,7 +21,6 @@ from verified_tir.ir.collector import seldom_collected
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.stmt import Block, For, Store
-from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
@@ -123,7 +122,6 @@ class Schedule(
             raise report("the program itself", result, program, None)
         expanded, obligations = result
         self._session = Session(reflexive(expanded, definite=True), prover)
-        nodes_of(expanded.body, For)  # by which steps find their loops; kept in the nodes, so that no step pays for all
         seconds = time.perf_counter() - start
         self._records.append(StepRecord("program", program.name, obligations, seconds, program, expanded))
         for block, function in owed:
