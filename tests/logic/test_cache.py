@@ -8,6 +8,7 @@ import os
 import random
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -235,14 +236,22 @@ def test_budget_solver_and_text_are_the_key(store: VerdictStore, monkeypatch: py
     assert load(store, "text", 7) is None
 
 
-def test_how_it_is_asked_is_the_version_and_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_it_is_asked_is_the_version_and_the_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = module.how_asked.__wrapped__
     mine = fresh()
-    assert mine == module.how_asked() and mine.startswith("z3 ")
+    assert mine == module.how_asked() and mine.startswith(f"z3 {version('z3-solver')} ")
     with monkeypatch.context() as patch:
-        other = SimpleNamespace(version="4.8.7", read_text=lambda name: name)
-        patch.setattr("importlib.metadata.distribution", lambda name: other)
-        assert fresh().startswith("z3 4.8.7 ")
+        other = SimpleNamespace(origin=str(tmp_path / "z3" / "__init__.py"))
+        patch.setattr(module, "find_spec", lambda name: other)
+        with pytest.raises(ImportError, match="installed 0 times"):
+            fresh()
+        record = tmp_path / "z3_solver-4.8.7.dist-info" / "RECORD"
+        record.parent.mkdir()
+        record.write_text("z3/lib/libz3.so,sha256=1,2")
+        another = fresh()
+        assert another.startswith("z3 4.8.7 ")
+        record.write_text("z3/lib/libz3.so,sha256=3,2")
+        assert fresh() != another
     with monkeypatch.context() as patch:
         patch.setenv("Z3_LIBRARY_PATH", "elsewhere")
         assert fresh() != mine

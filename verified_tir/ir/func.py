@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import IntImm, Var
 from verified_tir.ir.node import Node, once, seal
 from verified_tir.ir.stmt import Annotations, Stmt
 
@@ -43,6 +44,12 @@ class PrimFunc(Node, FuncSugar):
 
     def with_body(self, body: Stmt) -> PrimFunc:
         return self.changed("body", body)
+
+
+@lru_cache(maxsize=16)  # a step makes another function of the same buffers, which may be many
+def symbolic(buffers: tuple[Buffer, ...]) -> tuple[Buffer, ...]:
+    """Those that are not declared with numbers alone; another one mentions no variable but its data."""
+    return tuple([b for b in buffers if {*map(type, (*b.shape, *b.strides, b.elem_offset))} != {IntImm}])
 
 
 @final

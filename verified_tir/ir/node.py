@@ -118,14 +118,12 @@ def once(compute: Callable[[N], R]) -> Callable[[N], R]:
     which one statement changed, the answers about all others.
     """
 
-    unknown = object()
-
     @wraps(compute)
     def known(node: N) -> R:
-        answers: dict[object, R] = node._known  # type: ignore[attr-defined]
-        found = answers.get(compute, unknown)
-        if found is unknown:
-            found = answers[compute] = compute(node)
-        return found  # type: ignore[return-value]
+        try:
+            return node._known[compute]  # type: ignore[attr-defined, no-any-return]
+        except KeyError:
+            pass
+        return node._known.setdefault(compute, compute(node))  # type: ignore[attr-defined, no-any-return]
 
     return known

@@ -87,16 +87,16 @@ def _below(kind: type[K]) -> Callable[[Node], tuple[K, ...]]:
 
     @once
     def below(node: Node) -> tuple[K, ...]:
-        found: dict[Any, None] = {}
         if isinstance(node, (Stmt, PrimFunc)):
+            parts: list[K] = []
             for c in children(node):
                 if isinstance(c, kind):
-                    found[c] = None
-                if inner := below(c):
-                    found.update(dict.fromkeys(inner))
-            return tuple(found)
+                    parts.append(c)
+                parts += below(c)
+            return tuple(dict.fromkeys(parts))
         if kind is not Node:
             return tuple([n for n in _below(Node)(node) if isinstance(n, kind)])
+        found: dict[Any, None] = {}
         stack = [*reversed(children(node))]
         while stack:
             n = stack.pop()

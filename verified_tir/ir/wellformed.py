@@ -21,7 +21,7 @@ from typing import TypeAlias
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, Expr, LetExpr, Load, Var
-from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.func import PrimFunc, symbolic
 from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, LetStmt, Stmt
 from verified_tir.ir.visit import binds, children, nodes_of, sub_statements, walk
@@ -77,8 +77,8 @@ def _scopes(func: PrimFunc) -> Iterator[tuple[Name, str]]:
     its variable once.
     """
     bound = [*func.params, *[b.data for b in func.buffers]]
-    symbols = {v for b in func.buffers for v in nodes_of(b, Var)}.difference(bound)
-    lets = dict.fromkeys(n for part in (*func.buffers, func.body) for n in nodes_of(part, LetExpr))
+    symbols = {v for b in symbolic(func.buffers) for v in nodes_of(b, Var)}.difference(bound)
+    lets = dict.fromkeys(n for part in (*symbolic(func.buffers), func.body) for n in nodes_of(part, LetExpr))
     scope: set[Name] = {*bound, *symbols, *func.buffers}
     for n in needed(func.body):
         if n not in scope:

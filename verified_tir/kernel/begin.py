@@ -28,7 +28,7 @@ def begin(func: ir.PrimFunc, entry: Entry) -> Context:
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
             context.path.append(in_range(term, v.dtype))
-    for b in dict.fromkeys((*func.buffers, *entry.shapes)):
+    for b in dict.fromkeys((*ir.symbolic(func.buffers), *entry.shapes)):
         context.path.extend(shape_bounds(context, b))
     context.new_versions(Entered(), *[b.data for b in func.buffers])
     return context
@@ -45,7 +45,7 @@ def scalars_of(func: ir.PrimFunc) -> tuple[ir.Var, ...]:
     """The scalar parameters of a function, then the symbols of its buffers."""
     behind = dict(func.buffer_map)
     params = [p for p in func.params if p not in behind]
-    return tuple(dict.fromkeys(chain(params, *map(_symbols, func.buffers))))
+    return tuple(dict.fromkeys(chain(params, *map(_symbols, ir.symbolic(func.buffers)))))
 
 
 @ir.once

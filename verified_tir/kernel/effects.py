@@ -35,28 +35,26 @@ def escapes(block: ir.Var, *nodes: ir.Node) -> bool:
     return address_taken(block, *nodes) or any(block in ir.walk(call) for call in calls)
 
 
+@ir.once
 def assumes(stmt: ir.Stmt) -> bool:
     """Whether a statement contains an assumption or an assertion: then it leaves a fact about memory."""
-    return any(ir.nodes_of(stmt, kind) for kind in (ir.Assume, ir.Assert))
+    return bool(ir.nodes_of(stmt, ir.Assume) or ir.nodes_of(stmt, ir.Assert))
 
 
 @ir.once
 def effects(node: ir.Node) -> tuple[tuple[ir.Var, ...], tuple[ir.Var, ...]]:
     """The blocks that a statement or an expression may read, and those that it may write, in the order of the
     program."""
-    reads: dict[ir.Var, None] = {}
-    writes: dict[ir.Var, None] = {}
+    reads, writes = list[ir.Var](), list[ir.Var]()
     match node:
         case ir.Load(buffer=b):
-            reads[b.data] = None
+            reads.append(b.data)
         case ir.Store(buffer=b):
-            writes[b.data] = None
+            writes.append(b.data)
         case ir.Call(op=op) if not ir.is_pure(op):
-            reads[EVERYTHING] = writes[EVERYTHING] = None
-        case _:
-            pass
+            reads, writes = [EVERYTHING], [EVERYTHING]
     for part in ir.children(node):
         of_reads, of_writes = effects(part)
-        reads.update(dict.fromkeys(of_reads))
-        writes.update(dict.fromkeys(of_writes))
-    return tuple(reads), tuple(writes)
+        reads += of_reads
+        writes += of_writes
+    return tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes))

@@ -20,6 +20,7 @@ import hashlib
 import os
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, final
 
@@ -33,14 +34,14 @@ SOURCES = ("answers", "concrete", "model", "settings", "verdict_store", "witness
 
 @cache
 def how_asked() -> str:
-    """The solver, its version and its files, and the sources of what asks it."""
-    from importlib.metadata import distribution
-
-    z3 = distribution("z3-solver")
-    digest = hashlib.sha256(f"{os.environ.get('Z3_LIBRARY_PATH', '')}\n{z3.read_text('RECORD')}".encode())
-    for name in SOURCES:
-        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
-    return f"z3 {z3.version} {digest.hexdigest()}"
+    """The solver, its version and its files, and the sources of what asks it.  The installer's record of the files is
+    found without ``importlib.metadata``, which takes longer to import than many a step to prove."""
+    records = [*Path(find_spec("z3").origin).parents[1].glob("z3_solver-*.dist-info/RECORD")]  # type: ignore
+    if len(records) != 1:
+        raise ImportError(f"z3-solver is installed {len(records)} times; it is needed once")
+    files = (*records, *[Path(__file__).with_name(f"{name}.py") for name in SOURCES])
+    said = os.environ.get("Z3_LIBRARY_PATH", "").encode() + b"".join([f.read_bytes() for f in files])
+    return f"z3 {records[0].parent.stem.removeprefix('z3_solver-')} {hashlib.sha256(said).hexdigest()}"
 
 
 @final

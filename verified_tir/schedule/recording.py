@@ -160,7 +160,7 @@ def _placed(session: Session, parameter: str, value: Any) -> Any:
         return Intrinsic.registered[value]
     try:
         if parameter in _LOOPS and not session.has_block(value):
-            return session.loop(value)[1].var
+            return session.named_loop(value).var
         return find_buffer(session, value)[0] if _names_buffer(session, parameter, value) else value
     except TacticFailed:  # a view, or one of several of that name: the primitive knows which is meant
         return value

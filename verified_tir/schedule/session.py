@@ -241,25 +241,29 @@ class Session:
         :raises TacticFailed: if there is none, or several of that name.
         """
         if isinstance(handle, str):
-            path = self._loop_named(handle)
-        elif isinstance(handle, Var):
-            path = self._loop_over(handle)
-        else:
+            named = self.named_loop(handle)
+            return self.find(For, lambda s: s is named)[0]
+        if not isinstance(handle, Var):
             raise fail(f"a loop is given by its variable or its name, not by {_called(handle)}")
+        path = self._loop_over(handle)
         return path, self.at(path, For)
 
-    def _loop_named(self, name: str) -> Path:
-        found = self.find(For, lambda s: s.var.name == name)
+    def named_loop(self, name: str) -> For:
+        """The loop of a name.
+
+        :raises TacticFailed: if there is none, or several of that name.
+        """
+        found = [s for s in nodes_of(self.func.body, For) if s.var.name == name]
         if not found:
             names = list(dict.fromkeys(s.var.name for s in nodes_of(self.func.body, For)))
             known = f"the loops are {', '.join(names)}" if names else "the program has no loop"
             raise fail(f"there is no loop called {name!r}; {known}")
         if len(found) > 1:
             raise fail(
-                f"there are {len(found)} loops called {name!r}: {'; '.join(_describe(s) for _, s in found)}. "
+                f"there are {len(found)} loops called {name!r}: {'; '.join(map(_describe, found))}. "
                 "Use the variable that a primitive or loops(block) gave"
             )
-        return found[0][0]
+        return found[0]
 
     def _loop_over(self, handle: Var) -> Path:
         var = self.current(handle)

@@ -190,7 +190,8 @@ class _Work:
             another = link.leaf in copied or link.hole in found
             text = self._text(link, ir.refresh_binders(body)[0] if another else body)
             copied.add(link.leaf)
-            if not ir.structural_equal(found.setdefault(link.hole, text), text):
+            first = found.setdefault(link.hole, text)
+            if first is not text and not ir.structural_equal(first, text):
                 raise Misfit("the statements to be merged differ")
         return [found[k] for k in range(len(found))]
 
