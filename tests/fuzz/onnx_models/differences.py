@@ -301,6 +301,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "passes over elements with a weight of 0",
     ),
     Difference(
+        "`ConvInteger`, `MatMulInteger` of uint8 by int8", ("ConvInteger", "MatMulInteger"), "reference",
+        lambda o: (o.operand(0).dtype, o.operand(1).dtype) == (np.uint8, np.int8),
+        "exact", "adds two products in int16, which saturates, on x86 processors without VNNI", "exact",
+    ),
+    Difference(
         "`QLinearConv`, `QLinearMatMul`, halves", ("QLinearConv", "QLinearMatMul"), "either", lambda _: True,
         "multiplies by one scale after the other", "by the product of scales, in float32",
         "by the product of scales, in float32; the specification is silent",
