@@ -13,7 +13,6 @@ from verified_tir import IndexMap
 from verified_tir.graph import Graph, GraphBuilder, Node, TensorType, Value
 from verified_tir.graph.annotate import Annotations
 from verified_tir.graph.choose import bytes_moved, choose, cost_of, rewrites
-from verified_tir.graph.eliminate import only_cheapest
 from verified_tir.graph.execute import evaluate
 from verified_tir.graph.fold import fold_rewrites
 from verified_tir.graph.layouts import PLAIN, serves
@@ -61,20 +60,6 @@ def test_the_choice_is_the_best_of_all(drawn: Any) -> None:
     found = choose(graph, options, own=lambda n, o: own[n, o])
     assert found.cost == min(cost_of(graph, c, own=lambda n, o: own[n, o]) for c in every)
     assert list(found.rewrites) == rewrites(graph, found.options)
-
-
-@CALM
-@given(chosen_among(), st.booleans())
-def test_elimination_gives_the_only_best_choice_or_none(drawn: Any, changed: bool) -> None:
-    graph, options, own = drawn
-
-    def alone(n: Node, o: Option) -> float:
-        return own[n, o] + (2.0**-10 if changed and any((*o.inputs, *o.outputs)) else 0.0)
-
-    every = [dict(zip(graph.nodes, chosen, strict=True)) for chosen in itertools.product(*options.values())]
-    costs = [cost_of(graph, c, own=alone) for c in every]
-    best = [c for c, cost in zip(every, costs, strict=True) if cost == min(costs)]
-    assert only_cheapest(graph, options, alone, bytes_moved) == (best[0] if len(best) == 1 else None)
 
 
 @CALM

@@ -8,8 +8,7 @@ something serves those who want it in that layout and do not care.
     such that   Σ_o x[n, o] = 1,   Σ_{l' serves l} y[v, l'] ≥ x[c, o] - Σ_{o' gives v so that it serves l} x[p, o']
                 for each reader c of v in l with option o
 
-Inputs and outputs of the graph are plain; constants cost nothing.  Where few choices depend on each other and one is
-the best, that is found without a solver (``eliminate``); else by HiGHS through SciPy, to optimality.
+Inputs and outputs of the graph are plain; constants cost nothing.  HiGHS solves it, through SciPy, to optimality.
 """
 
 from __future__ import annotations
@@ -20,15 +19,11 @@ from typing import final
 
 import numpy as np
 
-from verified_tir.graph.eliminate import only_cheapest
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, TensorType, Value
 from verified_tir.graph.layouts import PLAIN, serves
 from verified_tir.graph.options import Option
 from verified_tir.graph.sizes import estimate
-
-EXACT = 2.0**40
-"""Sums up to here, of whole numbers and 2⁻¹⁰, have no rounding."""
 
 Cost = Callable[[Value], float]
 Own = Callable[[Node, Option], float]
@@ -82,8 +77,7 @@ def choose(
 
     :raises GraphError: if SciPy is not installed, or its solver ends without a proof that the choice is best.
     """
-    program = _Program(graph, options, cost, own)
-    taken = program.eliminate() or program.solve()
+    taken = _Program(graph, options, cost, own).solve()
     return Choice(taken, tuple(rewrites(graph, taken)), cost_of(graph, taken, cost, own))
 
 
@@ -103,7 +97,6 @@ class _Program:
         }
         self.y: dict[Value, dict[str, int]] = {}
         self.rows: list[tuple[dict[int, float], float, float]] = []
-        self.cost = cost
         producer = graph.producer()
         for n in graph.nodes:
             self.rows.append(({self.x[n, k]: 1.0 for k in range(len(options[n]))}, 1.0, 1.0))
@@ -119,7 +112,11 @@ class _Program:
                 self.y[v][text] = self._column(cost(v))
         for v, text, readers in needs:
             self._needs(v, text, readers, producer.get(v))
-        self.changed = 2.0**-10 if len(self.x) < 2**10 and all(c == int(c) for c in self.columns) else 0.0
+        if len(self.x) < 2**10 and all(c == int(c) for c in self.columns):
+            # of plans that cost the same, the one that changes fewest nodes
+            for (n, k), column in self.x.items():
+                o = options[n][k]
+                self.columns[column] += 2.0**-10 * any((*o.inputs, *o.outputs))
 
     def _column(self, cost: float) -> int:
         self.columns.append(cost)
@@ -145,34 +142,21 @@ class _Program:
             row[column] = row.get(column, 0.0) - 1.0
         self.rows.append((row, 0.0 if readers is not None else 1.0, np.inf))
 
-    def changing(self, option: Option) -> float:
-        """What an option costs beside: among plans that cost the same, the one that changes fewest nodes is taken."""
-        return self.changed if any((*option.inputs, *option.outputs)) else 0.0
-
-    def eliminate(self) -> dict[Node, Option] | None:
-        """The best choice, if it is the only one and there is a short way to it."""
-        if not self.changed or sum(self.columns) > EXACT:
-            return None
-        own = {(n, self.options[n][k]): self.columns[column] for (n, k), column in self.x.items()}
-        return only_cheapest(self.graph, self.options, lambda n, o: own[n, o] + self.changing(o), self.cost)
-
     def solve(self) -> dict[Node, Option]:
+        """The best choice."""
+        if not self.columns:
+            return {}
         try:
             from scipy.optimize import Bounds, LinearConstraint, milp
             from scipy.sparse import csr_array
         except ImportError:
             raise GraphError("planning needs SciPy: pip install 'verified_tir[graph]'") from None
-        costs = np.array(self.columns)
-        for (n, k), column in self.x.items():
-            costs[column] += self.changing(self.options[n][k])
         entries = [(r, c, a) for r, (row, _, _) in enumerate(self.rows) for c, a in row.items()]
-        r, c, a = (np.array(x) for x in zip(*entries, strict=True)) if entries else (np.zeros(0, int),) * 3
+        r, c, a = (np.array(x) for x in zip(*entries, strict=True))
         matrix = csr_array((a, (r, c)), shape=(len(self.rows), len(self.columns)))
         low, high = np.array([x[1] for x in self.rows]), np.array([x[2] for x in self.rows])
-        if not self.columns:
-            return {}
         solved = milp(
-            costs, constraints=LinearConstraint(matrix, low, high), bounds=Bounds(0, 1),
+            np.array(self.columns), constraints=LinearConstraint(matrix, low, high), bounds=Bounds(0, 1),
             integrality=np.ones(len(self.columns)), options={"mip_rel_gap": 0.0},
         )  # fmt: skip
         if solved.status != 0:
