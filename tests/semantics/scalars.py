@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import BinaryOp
 from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.memory import reinterpret
 from verified_tir.semantics.operators import binary_operation, cast_operation
-from verified_tir.semantics.values import UNDEF, Scalar, Value, is_undef, to_scalar
+from verified_tir.semantics.values import UNDEF, Scalar, Undefined, Value, is_undef
+
+
+def to_scalar(value: Any, dtype: DType) -> Scalar:
+    """A Python or numpy number as a scalar of ``dtype`` (which it must fit)."""
+    if isinstance(value, Undefined):
+        return value
+    if dtype.is_float:
+        return float(value)
+    return bool(value) if dtype.is_bool else int(value)
 
 
 def apply_binary(op: BinaryOp, dtype: DType, a: object, b: object, *, index: bool = False) -> tuple[Scalar, bool]:

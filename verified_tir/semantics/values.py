@@ -60,12 +60,3 @@ def wrap(dtype: DType, value: int) -> int:
 def fits(dtype: DType, value: int) -> bool:
     """Whether an integer is in the range of ``dtype``."""
     return dtype.min_value <= value <= dtype.max_value
-
-
-def to_scalar(value: Any, dtype: DType) -> Scalar:
-    """A Python or numpy number as a scalar of ``dtype`` (which it must fit)."""
-    if isinstance(value, Undefined):
-        return value
-    if dtype.is_float:
-        return float(value)
-    return bool(value) if dtype.is_bool else int(value)
