@@ -263,17 +263,18 @@ def test_modules_are_well_formed_and_call() -> None:
 
 @pytest.mark.nightly
 def test_modules_run() -> None:
+    """But for planted faults, nearly all have a meaning."""
     ended: Counter[str] = Counter()
 
     @search_settings(few(25, 60))
     @given(st.data())
     def search(data: st.DataObject) -> None:
-        module = data.draw(modules())
+        module = data.draw(modules(ALL_FEATURES - {"faults"}))
         ended[outcome(module["main"], data.draw(arguments(module["main"])), module)] += 1
 
     for k in range(3):
         seed(k)(search)()  # one search alone dwells on what it has drawn: a bad module comes several times
-    assert ended["fine"] >= 0.85 * ended.total(), ended
+    assert ended["fine"] >= 0.95 * ended.total(), ended
 
 
 @pytest.mark.parametrize(

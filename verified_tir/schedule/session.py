@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar, final
 
 from verified_tir.index.bounds import Ranges
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.find import loop_path, places_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -31,6 +31,7 @@ from verified_tir.logic.verdict import Discharged, Proved
 from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.races import spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder
+from verified_tir.schedule.shown import described, loop_described, loop_range
 
 S = TypeVar("S", bound=Stmt)
 T = TypeVar("T")
@@ -244,7 +245,7 @@ class Session:
             named = self.named_loop(handle)
             return self.find(For, lambda s: s is named)[0]
         if not isinstance(handle, Var):
-            raise fail(f"a loop is given by its variable or its name, not by {_called(handle)}")
+            raise fail(f"a loop is given by its variable or its name, not by {described(handle)}")
         path = self._loop_over(handle)
         return path, self.at(path, For)
 
@@ -260,7 +261,7 @@ class Session:
             raise fail(f"there is no loop called {name!r}; {known}")
         if len(found) > 1:
             raise fail(
-                f"there are {len(found)} loops called {name!r}: {'; '.join(map(_describe, found))}. "
+                f"there are {len(found)} loops called {name!r}: {'; '.join(map(loop_described, found))}. "
                 "Use the variable that a primitive or loops(block) gave"
             )
         return found[0]
@@ -283,7 +284,7 @@ class Session:
         :raises TacticFailed: if there is none, or several of that name.
         """
         if not isinstance(name, str):
-            raise fail(f"a block is given by its name, not by {_called(name)}")
+            raise fail(f"a block is given by its name, not by {described(name)}")
         found = self.find(Block, lambda s: s.name == name)
         if not found:
             names = list(dict.fromkeys(s.name for s in nodes_of(self.func.body, Block)))
@@ -303,7 +304,7 @@ class Session:
         return {b.name for b in nodes_of(self.func.body, Block)}
 
     def _loops_around(self, path: Path) -> str:
-        ranges = [_range(s) for s in self.loops_around(path)]
+        ranges = [loop_range(s) for s in self.loops_around(path)]
         return f"one under {', '.join(ranges)}" if ranges else "one under no loop"
 
     # -- looking at the program ------------------------------------------------------------------------------------
@@ -384,24 +385,3 @@ def _needs_bits(calls: Sequence[str], step: int, refusal: Refusal) -> str:
         return f"what the program does depends on the order of the sum: {why}"
     call = calls[step] if step < len(calls) else "a step"
     return f"{call} was proved from the bits of a result: {why}; reassociate before that step"
-
-
-def _range(loop: For) -> str:
-    from verified_tir.ir.script import script
-
-    low, extent = loop.min, loop.extent
-    zero = isinstance(low, IntImm) and low.value == 0
-    return f"{loop.var.name} in range({script(extent) if zero else f'{script(low)}, {script(low + extent)}'})"
-
-
-def _called(value: object) -> str:
-    """A value that is not a handle, in a message."""
-    return f"the buffer {value.name}" if isinstance(value, Buffer) else repr(value)
-
-
-def _describe(loop: For) -> str:
-    """A loop in a list of several: its range, and what stands in it."""
-    blocks = [n.name for n in nodes_of(loop.body, Block)]
-    stores = [n.buffer.name for n in nodes_of(loop.body, Store)]
-    what = f" around block {blocks[0]}" if blocks else f" around a store to {stores[0]}" if stores else ""
-    return f"{_range(loop)}{what}"

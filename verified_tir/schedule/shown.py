@@ -1,10 +1,12 @@
-"""Arguments of primitives as a record of the schedule shows them."""
+"""Arguments of primitives as a record of the schedule shows them, and loops as messages do."""
 
 from __future__ import annotations
 
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.stmt import Block, For, Store
+from verified_tir.ir.visit import nodes_of
 
 
 def listed(values: object) -> object:
@@ -32,3 +34,25 @@ def map_text(index_map: object) -> str:
         return str(IndexMap.from_func(index_map, count))  # type: ignore[arg-type]
     except Exception:  # only a name for the record
         return "<index map>"
+
+
+def described(value: object) -> str:
+    """A value that is not a handle, in a message."""
+    return f"the buffer {value.name}" if isinstance(value, Buffer) else repr(value)
+
+
+def loop_range(loop: For) -> str:
+    """A loop's variable and range."""
+    from verified_tir.ir.script import script
+
+    low, extent = loop.min, loop.extent
+    zero = isinstance(low, IntImm) and low.value == 0
+    return f"{loop.var.name} in range({script(extent) if zero else f'{script(low)}, {script(low + extent)}'})"
+
+
+def loop_described(loop: For) -> str:
+    """A loop in a list of several: its range, and what stands in it."""
+    blocks = [n.name for n in nodes_of(loop.body, Block)]
+    stores = [n.buffer.name for n in nodes_of(loop.body, Store)]
+    what = f" around block {blocks[0]}" if blocks else f" around a store to {stores[0]}" if stores else ""
+    return f"{loop_range(loop)}{what}"
