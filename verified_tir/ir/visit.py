@@ -84,12 +84,13 @@ def _below(kind: type[K]) -> Callable[[Node], tuple[K, ...]]:
 
     if NODES.get(kind.__name__) is not kind:  # it might compare equal to another
         raise TypeError(f"{kind.__name__} is not a class of nodes")
+    parts_of = sub_statements if issubclass(kind, Stmt) else children  # no expression or buffer has a statement
 
     @once
     def below(node: Node) -> tuple[K, ...]:
         if isinstance(node, (Stmt, PrimFunc)):
             parts: list[K] = []
-            for c in children(node):
+            for c in parts_of(node):
                 if isinstance(c, kind):
                     parts.append(c)
                 parts += below(c)
@@ -168,6 +169,6 @@ def refresh_binders(node: N) -> tuple[N, dict[Var, Var]]:
 
 
 @once
-def sub_statements(stmt: Stmt) -> tuple[Stmt, ...]:
+def sub_statements(node: Node) -> tuple[Stmt, ...]:
     """Direct sub-statements, in order; a path into a program is a sequence of positions among these."""
-    return tuple([c for c in children(stmt) if isinstance(c, Stmt)])
+    return tuple([c for c in children(node) if isinstance(c, Stmt)])

@@ -24,6 +24,7 @@ import numpy as np
 
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.collector import seldom_collected
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Expr, Undef, Var
 from verified_tir.ir.node import IRError
@@ -86,6 +87,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     """
 
     @functools.wraps(method)
+    @seldom_collected()
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
         buffer = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
         plain = functools.partial(_plain, self, method.__name__, buffer)
@@ -143,13 +145,14 @@ def note(session: Session, primitive: str, args: Sequence[Any], named: Mapping[s
         return Call(primitive, problem=f"{type(problem).__name__}: {problem}", lines=lines)
 
 
-def _positional(primitive: Callable[..., Any], count: int) -> list[str]:
+@functools.cache
+def _positional(primitive: Callable[..., Any], count: int) -> Sequence[str]:
     """The parameters that positional arguments go to, the schedule left out."""
     found: list[str] = []
     for name, parameter in list(inspect.signature(primitive).parameters.items())[1:]:
         rest = parameter.kind is inspect.Parameter.VAR_POSITIONAL
         found += [name] * (count - len(found) if rest else 1)
-    return found[:count]
+    return tuple(found[:count])
 
 
 def _placed(session: Session, parameter: str, value: Any) -> Any:

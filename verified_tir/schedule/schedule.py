@@ -334,7 +334,6 @@ class Schedule(
 
     # -- the way to the kernel ----------------------------------------------------------------------------------
 
-    @seldom_collected()
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:
         session = self._session
         theorem, races = session.theorem, len(session.races)
