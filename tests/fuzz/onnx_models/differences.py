@@ -24,6 +24,7 @@ from tests.fuzz.onnx_models.opinion import (
     no_powers,
     old,
     only,
+    operands,
     power_by_floats,
     power_of_integers,
     powers_of_two,
@@ -299,6 +300,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         lambda o: o.node.attributes.get("mode", "nearest") != "nearest" and (nan(o) or infinite(o)),
         "multiplies them by weights of 0", "along axes that do not change, too",
         "passes over elements with a weight of 0",
+    ),
+    Difference(
+        "`ConvInteger`, `MatMulInteger`, `QLinearConv`, `QLinearMatMul` of nothing",
+        ("ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"), "reference",
+        lambda o: any(a.size == 0 for a in operands(o)),
+        "0, or the zero point", "leaves memory as it is", "0, or the zero point",
     ),
     Difference(
         "`ConvInteger`, `MatMulInteger` of uint8 by int8", ("ConvInteger", "MatMulInteger"), "reference",
