@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 8))
-(assert (and (<= (- 2147483648) x0) (<= x0 2147483647)))
-(assert true)
-(assert false)
-(check-sat)

@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(assert (<= 0 x0))
-(assert (< x0 3))
-(assert (let ((l0 (* 8 x0))) (let ((l1 (- 21 l0))) (and (<= 0 x1) (< x1 (ite (< 8 l1) 8 l1))))))
-(assert (let ((l0 (* 8 x0))) (let ((l1 (* 4 (+ l0 x1)))) (not (and (<= 0 l1) (<= (+ l1 4) 84))))))
-(check-sat)

@@ -1,7 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(declare-fun x2 () Int)
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 64))) (and l0 l1 (<= 0 x1) (< x1 58) (<= 0 x2) (< x2 58)))))
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 64))) (let ((l2 (+ x1 (- 1)))) (let ((l3 (+ x2 (- 1)))) (not (= (or (= x1 0) (= x2 0) (<= 57 x1) (<= 57 x2)) (not (and l0 l1 (<= 0 l2) (< l2 56) (<= 0 l3) (< l3 56))))))))))
-(check-sat)

@@ -1,6 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (and (<= 0 x0) (< x0 14)))
-(assert (and (<= 0 x0) (< x0 14)))
-(assert (let ((l0 (+ x0 2))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
-(check-sat)

@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 250))
-(assert true)
-(assert true)
-(assert (not (and (<= 0 x0) (< x0 250))))
-(check-sat)

@@ -1,6 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (and (<= 0 x0) (< x0 14)))
-(assert (and (<= 0 x0) (< x0 14)))
-(assert (let ((l0 (+ x0 2))) (not (= (+ (+ (* 8 (div l0 8)) (mod l0 8)) (- 2)) x0))))
-(check-sat)

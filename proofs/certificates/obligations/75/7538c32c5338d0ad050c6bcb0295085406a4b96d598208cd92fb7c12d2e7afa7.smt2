@@ -1,6 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (and (<= 0 x0) (< x0 14)))
-(assert (and (<= 0 x0) (< x0 14)))
-(assert (let ((l0 (+ x0 2))) (let ((l1 (div l0 8))) (let ((l2 (mod l0 8))) (not (and (<= 0 l1) (< l1 2) (<= 0 l2) (< l2 8)))))))
-(check-sat)

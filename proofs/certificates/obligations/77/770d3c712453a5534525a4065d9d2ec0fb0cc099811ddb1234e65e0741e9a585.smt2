@@ -1,6 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 3))
-(assert (let ((l0 (- 21 (* 8 x0)))) (let ((l1 (ite (< 8 l0) 8 l0))) (let ((l2 (+ l1 (- 1)))) (not (=> (< 0 l1) (and (<= (- 2147483648) l2) (<= l2 2147483647))))))))
-(check-sat)

@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(declare-fun x2 () Int)
-(assert (and (<= 0 x0) (< x0 4) (<= 0 x1) (< x1 14) (<= 0 x2) (< x2 14)))
-(assert (and (<= 0 x0) (< x0 4) (<= 0 x1) (< x1 14) (<= 0 x2) (< x2 14)))
-(assert false)
-(check-sat)

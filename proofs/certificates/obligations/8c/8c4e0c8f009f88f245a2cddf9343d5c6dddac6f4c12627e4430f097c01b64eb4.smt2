@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (and (<= (- 2147483648) x0) (<= x0 2147483647)))
-(assert (<= 0 x0))
-(assert (<= x0 2147418112))
-(assert (<= (* 16 x0) 2147418112))
-(assert (< (div (+ x0 3) 4) 0))
-(check-sat)

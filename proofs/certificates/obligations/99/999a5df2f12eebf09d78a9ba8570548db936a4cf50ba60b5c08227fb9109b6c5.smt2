@@ -1,7 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(assert (and (<= 0 x0) (< x0 6) (<= 0 x1) (< x1 60)))
-(assert (and (<= 0 x0) (< x0 6) (<= 0 x1) (< x1 60)))
-(assert (not (= (+ (* 16 (div x1 16)) (mod x1 16)) x1)))
-(check-sat)

@@ -1,7 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(assert (and (<= 0 x0) (< x0 4) (<= 0 x1) (< x1 14)))
-(assert (and (<= 0 x0) (< x0 4) (<= 0 x1) (< x1 14)))
-(assert (not (= (+ (* 4 (div x1 4)) (mod x1 4)) x1)))
-(check-sat)

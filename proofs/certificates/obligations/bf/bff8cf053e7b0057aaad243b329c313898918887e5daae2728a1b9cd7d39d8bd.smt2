@@ -1,6 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(assert (<= 0 x0))
-(assert (< x0 4))
-(assert (not (and (<= 0 x0) (< x0 4))))
-(check-sat)

@@ -1,8 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(declare-fun x2 () Int)
-(assert (and (<= 0 x0) (< x0 4) (<= 0 x1) (< x1 14) (<= 0 x2) (< x2 14)))
-(assert (and (<= 0 x0) (< x0 4) (<= 0 x1) (< x1 14) (<= 0 x2) (< x2 14)))
-(assert (let ((l0 (+ x1 1))) (not (and (<= (- 2147483648) l0) (<= l0 2147483647)))))
-(check-sat)

@@ -1,7 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 6))) (and l0 l1 (<= 0 x1) (< x1 60)))))
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 6))) (and l0 l1 (<= 0 x1) (< x1 60)))))
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 6))) (let ((l2 (div x1 16))) (let ((l3 (mod x1 16))) (not (and l0 l1 (<= 0 l2) (< l2 4) (<= 0 l3) (< l3 16))))))))
-(check-sat)

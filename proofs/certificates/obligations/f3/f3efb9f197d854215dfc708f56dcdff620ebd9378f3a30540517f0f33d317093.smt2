@@ -1,7 +1,0 @@
-(set-logic QF_LIA)
-(declare-fun x0 () Int)
-(declare-fun x1 () Int)
-(declare-fun x2 () Int)
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 8))) (and l0 l1 (<= 0 x1) (< x1 4) (<= 0 x2) (< x2 16)))))
-(assert (let ((l0 (<= 0 x0))) (let ((l1 (< x0 8))) (let ((l2 (+ (* 16 x1) x2))) (not (= (and (= x1 3) (<= 12 x2)) (not (and l0 l1 (<= 0 l2) (< l2 60) (= (div l2 16) x1) (= (mod l2 16) x2)))))))))
-(check-sat)
