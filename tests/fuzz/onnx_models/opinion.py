@@ -56,10 +56,11 @@ def floating(a: Array) -> bool:
     return a.dtype.kind == "f" or "float" in str(a.dtype)
 
 
-def finite_span(a: Array) -> float:
-    """How far the finite elements are apart."""
+def far_apart(a: Array) -> bool:
+    """Whether the exponential of a difference of finite elements is less than the numbers with all digits."""
     wide = a.astype(np.float64)[np.isfinite(a)]
-    return float(wide.max() - wide.min()) if wide.size else 0.0
+    least = float(ml_dtypes.finfo(a.dtype).smallest_normal)  # type: ignore[no-untyped-call]
+    return wide.size > 0 and bool(wide.min() - wide.max() < np.log(least))
 
 
 def only(o: Opinion, theirs: object, where: Callable[[Array], npt.NDArray[np.bool_]]) -> bool:
