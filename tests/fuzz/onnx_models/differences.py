@@ -308,6 +308,10 @@ DIFFERENCES: tuple[Difference, ...] = (
         "passes over elements with a weight of 0",
     ),
     Difference(
+        "`ConvTranspose` of nothing", ("ConvTranspose",), "onnxruntime", lambda o: o.operand(0).size == 0,
+        "an error", "an error where the result is empty", "the bias, as many as the formula for its shape says",
+    ),
+    Difference(
         "`ConvInteger`, `MatMulInteger`, `QLinearConv`, `QLinearMatMul` of nothing",
         ("ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"), "reference",
         lambda o: any(a.size == 0 for a in operands(o)),
