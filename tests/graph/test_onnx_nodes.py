@@ -109,6 +109,20 @@ def test_an_attribute_that_is_not_known_is_not_passed_over() -> None:
         from_onnx(model("Add", [small(3, 3), small(3)], axis=0, broadcast=1))
 
 
+@pytest.mark.parametrize(
+    ("op", "operands", "attribute"),
+    [
+        ("SoftmaxCrossEntropyLoss", [small(1, 3), np.array([2])], "reduction"),
+        ("NegativeLogLikelihoodLoss", [small(1, 3), np.array([2])], "reduction"),
+        ("Gelu", [small(3)], "approximate"),
+    ],
+)
+def test_a_word_that_is_not_known_chooses_no_definition(op: str, operands: list[Any], attribute: str) -> None:
+    with pytest.raises(GraphError, match=rf"the attribute {attribute} is one of none, .*, not 'sums'"):
+        from_onnx(model(op, operands, opset=22, **{attribute: "sums"}))
+    from_onnx(model(op, operands, opset=22, **{attribute: "none"}))
+
+
 def test_a_kernel_shape_is_that_of_the_weights() -> None:
     made = model("Conv", [small(1, 1, 5, 5), small(1, 1, 3, 3)], kernel_shape=[2, 2])
     with pytest.raises(GraphError, match=r"kernel_shape is that of the weights, \[3, 3\], not \[2, 2\]"):

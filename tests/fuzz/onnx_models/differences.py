@@ -14,6 +14,7 @@ from tests.fuzz.onnx_models.opinion import (
     beyond_integers,
     clipped,
     error_function,
+    every_axis_by_itself,
     far_apart,
     floating,
     hard_swish,
@@ -186,6 +187,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "the nearest end of the type, 0 of NaN; the specification leaves it undefined", power_by_floats,
     ),
     Difference(
+        "`Pow` of 1 by NaN", ("Pow",), "reference",
+        lambda o: floating(o.operand(0)) and bool((o.operand(0) == 1).any()) and nan(o),
+        "1", "NaN for signalling ones", "1, as IEEE 754 says of `pow`",
+    ),
+    Difference(
         "`Pow` of integers that is too large", ("Pow",), "reference",
         lambda o: o.operand(0).dtype.kind in "iu", "wraps", "the least integer", "wraps; the specification is silent",
     ),
@@ -346,7 +352,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "`ReduceL2` of integers", ("ReduceL2",), "neither",
-        lambda o: o.operand(0).dtype.kind in "iu" and not o.node.attributes.get("noop_with_empty_axes", 0),
+        lambda o: o.operand(0).dtype.kind in "iu" and not every_axis_by_itself(o),
         "the root in float64", "not known there", "the root in float32, by ONNX's definition by other operators",
         root_of_squares,
     ),

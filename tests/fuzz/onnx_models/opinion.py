@@ -166,6 +166,13 @@ def powers_of_two(o: Opinion) -> Array:
     return np.where((wide < 0) | np.isnan(wide), np.nan, found)
 
 
+def every_axis_by_itself(o: Opinion) -> bool:
+    """Whether a reduction has no axes, and is told that this means none instead of all."""
+    axes = o.operand(1) if len(o.node.operands) > 1 else None
+    given = o.node.attributes.get("axes", ()) if axes is None else axes
+    return bool(o.node.attributes.get("noop_with_empty_axes", 0)) and len(given) == 0
+
+
 def root_of_squares(o: Opinion) -> Array:
     """The root of the sum of squares of integers, which is taken modulo their type, as a float32."""
     x, axes = o.operand(0), o.node.attributes.get("axes") if o.operand(1) is None else o.operand(1).tolist()

@@ -31,6 +31,13 @@ FLAGS: Final = (
 )  # fmt: skip
 """Attributes that say yes or no: 1 or 0, and what other numbers would mean is not defined."""
 
+WORDS: Final = {
+    ("Gelu", "approximate"): ("none", "tanh"),
+    **{(op, "reduction"): ("none", "mean", "sum") for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")},
+}
+"""What attributes may say that decide among definitions by other operators; where there is none, the conversion says
+so."""
+
 Shape: TypeAlias = "tuple[int | None, ...] | None"
 
 
@@ -139,6 +146,8 @@ def _signature(node: Any, schema: Any) -> Iterator[str]:
             yield f"its operand {formal.name} is missing"
     given = [a.name for a in node.attribute]
     for a in node.attribute:
+        said = a.s.decode(errors="replace")
+        words = WORDS.get((node.op_type, a.name), (said,))
         if a.ref_attr_name:
             yield f"the attribute {a.name} is that of a function, {a.ref_attr_name}, and there is none around it"
         elif given.count(a.name) > 1:
@@ -151,6 +160,8 @@ def _signature(node: Any, schema: Any) -> Iterator[str]:
             yield f"the attribute {a.name} is not of type {wanted}"
         elif a.name in FLAGS and a.i not in (0, 1):
             yield f"the attribute {a.name} is 0 or 1, not {a.i}"
+        elif said not in words:
+            yield f"the attribute {a.name} is one of {', '.join(words)}, not {said!r}"
     for name, wanted in schema.attributes.items():
         if wanted.required and name not in given:
             yield f"the attribute {name} is missing"
