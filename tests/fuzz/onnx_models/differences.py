@@ -268,6 +268,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "zeros for a query whose weights are NaN", "NaN", "NaN; zeros where all is masked, as the specification says",
     ),
     Difference(
+        "`Attention` of float64, its scale", ("Attention",), "onnxruntime",
+        lambda o: o.operand(0).dtype == np.float64,
+        "in float64", "in float32", "in float32, by ONNX's definition by other operators",
+    ),
+    Difference(
         "`ReduceLogSumExp` with infinities", ("ReduceLogSumExp",), "onnxruntime", infinite,
         "NaN, ∞ - ∞", "∞", "∞, by ONNX's definition by other operators",
     ),

@@ -24,7 +24,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 FUNCTIONS: Final = frozenset({
     "Exp", "Log", "Sqrt", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh",
     "Cosh", "Asinh", "Acosh", "Atanh", "Pow", "Elu", "Celu", "Selu", "Gelu", "Mish", "HardSigmoid", "HardSwish",
-    "Softsign", "Reciprocal", "Swish", "LeakyRelu", "PRelu", "Div", "ThresholdedRelu", "Shrink", "Mean", "Clip",
+    "Softsign", "Reciprocal", "LeakyRelu", "PRelu", "Div", "ThresholdedRelu", "Shrink", "Mean", "Clip",
     "DequantizeLinear", "HannWindow", "HammingWindow", "BlackmanWindow",
 })  # fmt: skip
 """Operators on elements whose results are rounded more than once, or not correctly."""
@@ -36,6 +36,7 @@ SUMS: Final = frozenset({
     "InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization", "LRN", "RNN", "GRU", "LSTM", "Resize",
     "Upsample", "Attention", "RotaryEmbedding", "LinearAttention", "CausalConvWithState", "LpPool", "Sum",
     "ScatterElements", "ScatterND", "AffineGrid", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "SwiGLU",
+    "Swish",
 })  # fmt: skip
 """Operators whose results are sums, or products, or are made of some: they may be taken in another order."""
 
