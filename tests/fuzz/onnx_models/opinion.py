@@ -88,6 +88,11 @@ def infinite_for_nan(o: Opinion) -> npt.NDArray[np.bool_]:
     return found
 
 
+def same_padding(o: Opinion) -> bool:
+    """Whether the results of a node's windows have the shape of its operand, but for strides."""
+    return str(o.node.attributes.get("auto_pad", "")).startswith("SAME")
+
+
 def old(o: Opinion) -> bool:
     """Whether the opset is older than the one in which many operators took operands for attributes."""
     return o.model.opset < 13
