@@ -137,7 +137,9 @@ def _absolute(model: OnnxModel, ours: Array) -> float:
         return max(4 * eps, 2.0**-21)
     if node.op == "AffineGrid":  # places are rounded before they are multiplied
         return 16 * eps * _largest(ours)
-    if node.op in ("Resize", "Upsample"):  # so are places, and the weights that are computed from them
+    if node.op == "Attention":  # means by weights that are rounded
+        return 4 * eps * _largest((model.inputs | model.constants)[node.operands[2]])
+    if node.op in ("Resize", "Upsample"):  # places are rounded, and weights are computed from them
         x = (model.inputs | model.constants)[node.operands[0]]
         return 2 * eps * max(x.shape, default=1) * _largest(x)
     if node.op.endswith("Normalization"):  # onnxruntime's sums of squares cancel, as those of one definition do
