@@ -177,6 +177,7 @@ IMAGE = np.ones((1, 1, 3, 3), np.float32)
         (node("Gather", np.arange(5.0), ints(-6), known=[1]), "its indices are -6 to -6"),
         (node("Unsqueeze", ONES, ints(0, 0), known=[1]), "more than once"),
         (node("ConvTranspose", IMAGE, IMAGE, output_padding=[-1, -1], strides=[2, 2]), "output_padding"),
+        (node("ConvTranspose", IMAGE, IMAGE, output_padding=[0, 2], strides=[2, 2]), "less than stride or dilation"),
         (node("BatchNormalization", IMAGE, *[f4(1)] * 4, opset=9, outs=list("yabcd")), "training is not known here"),
         (node("Gemm", np.ones((1, 2), np.int32), np.ones((2, 1), np.int32), alpha=0.5), "alpha is 0.5"),
         (node("ReduceSum", np.float32(3), ints(0), known=[1]), "axis"),

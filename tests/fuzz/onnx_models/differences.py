@@ -188,6 +188,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "the nearest end of the type, 0 of NaN; the specification leaves it undefined", power_by_floats,
     ),
     Difference(
+        "`Max`, `Min` of 0.0 and -0.0", ("Max", "Min"), "either",
+        lambda o: floating(o.operand(0)) and only(o, o.onnxruntime, lambda a: a == 0),
+        "the last one of them", "any of them", "the last one of them; the specification is silent",
+    ),
+    Difference(
         "`Pow` of 1 by NaN", ("Pow",), "reference",
         lambda o: floating(o.operand(0)) and bool((o.operand(0) == 1).any()) and nan(o),
         "1", "NaN for signalling ones", "1, as IEEE 754 says of `pow`",
@@ -303,14 +308,14 @@ DIFFERENCES: tuple[Difference, ...] = (
         "in the type that `stash_type` says, float32 unless given, as the specification says",
     ),
     Difference(
-        "`LayerNormalization` with infinities", ("LayerNormalization",), "reference", infinite,
-        "by the specification's formula", "NaN in some cases", "by the specification's formula",
-    ),
-    Difference(
         "`LayerNormalization` of float16 or bfloat16, its mean and deviation", ("LayerNormalization",), "onnxruntime",
         lambda o: o.ours is not None and o.ours.dtype == np.float32 != o.operand(0).dtype,
         "of the operand's type", "of the type that `stash_type` says",
         "of the type that `stash_type` says, as the specification says",
+    ),
+    Difference(
+        "`LayerNormalization` with infinities", ("LayerNormalization",), "reference", infinite,
+        "by the specification's formula", "NaN in some cases", "by the specification's formula",
     ),
     Difference(
         "`Upsample`, `Resize` of other than two dimensions before opset 11", ("Upsample", "Resize"), "any",
@@ -322,6 +327,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         lambda o: o.node.attributes.get("mode", "nearest") != "nearest" and (nan(o) or infinite(o)),
         "multiplies them by weights of 0", "along axes that do not change, too",
         "passes over elements with a weight of 0",
+    ),
+    Difference(
+        "`ConvTranspose` in groups, with a bias", ("ConvTranspose",), "onnxruntime",
+        lambda o: o.node.attributes.get("group", 1) > 1 and o.operand(2) is not None,
+        "adds the bias of the first group's channels to each", "adds each channel's", "adds each channel's",
     ),
     Difference(
         "`ConvTranspose` of nothing", ("ConvTranspose",), "onnxruntime", lambda o: o.operand(0).size == 0,
@@ -386,6 +396,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "by its definition", "off by up to 1e-7", "by its definition",
     ),
     Difference(
+        "`AveragePool` with `auto_pad` and dilations", ("AveragePool",), "any",
+        lambda o: same_padding(o) and any(d > 1 for d in o.node.attributes.get("dilations", ())),
+        "other elements", "fewer windows", "as many windows as the specification says",
+    ),
+    Difference(
         "`MaxPool` with `auto_pad`, dilations and `ceil_mode`", ("MaxPool",), "any",
         lambda o: same_padding(o) and bool(o.node.attributes.get("ceil_mode", 0))
         and any(d > 1 for d in o.node.attributes.get("dilations", ())),
@@ -448,6 +463,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "depends on where it stands", "depends on where it stands", "NaN, as `Max` and `Min`",
     ),
     Difference(
+        "`Cast` of a scalar to float8_e8m0fnu", ("Cast", "CastLike"), "any",
+        lambda o: o.ours is None and o.operand(0).ndim == 0,
+        "an error", "not known there", "as of other arrays",
+    ),
+    Difference(
         "`Cast` of negative numbers to float8_e8m0fnu, and of infinities", ("Cast", "CastLike"), "neither",
         no_powers, "the power of their size; NaN", "not known there",
         "NaN, which the specification leaves undefined; the greatest power", powers_of_two,
@@ -464,8 +484,9 @@ DIFFERENCES: tuple[Difference, ...] = (
         "`x` where it is not negative, as the specification says",
     ),
     Difference(
-        "`Resize` by the nearest element, with NaN or infinities", ("Resize", "Upsample"), "onnxruntime",
-        lambda o: o.node.attributes.get("mode", "nearest") == "nearest" and (nan(o) or infinite(o)),
+        "`Resize` by the nearest element, with NaN, infinities or integers", ("Resize", "Upsample"), "onnxruntime",
+        lambda o: o.node.attributes.get("mode", "nearest") == "nearest"
+        and (nan(o) or infinite(o) or o.operand(0).dtype.kind in "iu"),
         "computes on the elements", "one of the elements", "one of the elements",
     ),
     Difference(

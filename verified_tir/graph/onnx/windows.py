@@ -121,6 +121,9 @@ def _conv_transpose(c: Converter) -> Value:
     rank = _shape_of_weights(c, x, w)
     strides, dilation = _numbers(c, "strides", 1, rank), _numbers(c, "dilations", 1, rank)
     more = _numbers(c, "output_padding", 0, rank)
+    for k, (p, most) in enumerate(zip(more, map(max, strides, dilation), strict=True)):
+        if p >= most:
+            raise c.fail(f"output_padding is less than stride or dilation, {most}, not {p}, in dimension {k}")
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
     mode, wanted = c.attributes.get("auto_pad", "NOTSET"), c.attributes.get("output_shape")
     if wanted is not None or mode in ("SAME_UPPER", "SAME_LOWER"):
