@@ -120,6 +120,12 @@ def _largest(a: Array) -> float:
     return float(np.max(np.abs(a, where=np.isfinite(a), out=np.zeros_like(a)), initial=0.0))
 
 
+def _operand(model: OnnxModel, k: int) -> Array:
+    """The elements of the k-th operand of the only node."""
+    name = model.nodes[0].operands[k]
+    return model.inputs[name] if name in model.inputs else model.constants[name]
+
+
 def _absolute(model: OnnxModel, ours: Array) -> float:
     """By how much results may be off whatever their size."""
     (node,) = model.nodes
@@ -138,9 +144,9 @@ def _absolute(model: OnnxModel, ours: Array) -> float:
     if node.op == "AffineGrid":  # places are rounded before they are multiplied
         return 16 * eps * _largest(ours)
     if node.op == "Attention":  # means by weights that are rounded
-        return 4 * eps * _largest((model.inputs | model.constants)[node.operands[2]])
+        return 4 * eps * _largest(_operand(model, 2))
     if node.op in ("Resize", "Upsample"):  # places are rounded, and weights are computed from them
-        x = (model.inputs | model.constants)[node.operands[0]]
+        x = _operand(model, 0)
         return 2 * eps * max(x.shape, default=1) * _largest(x)
     if node.op.endswith("Normalization"):  # onnxruntime's sums of squares cancel, as those of one definition do
         return 32 * eps * _largest(ours) * (_cancelled(model) if node.op == "MeanVarianceNormalization" else 1.0)
