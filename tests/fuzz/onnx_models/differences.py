@@ -296,6 +296,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         lambda o: np.zeros_like(o.result),
     ),
     Difference(
+        "`DynamicQuantizeLinear` of numbers so small that the scale is 0", ("DynamicQuantizeLinear",), "any",
+        lambda o: float(np.abs(o.operand(0)).max(initial=0)) < 2.0**-140,
+        "the zero point is 255", "the zero point is 255", "the zero point is 0, that of NaN",
+    ),
+    Difference(
         "`MaxPool`, `GlobalMaxPool` of nothing but -∞", ("MaxPool", "GlobalMaxPool"), "reference",
         lambda o: only(o, o.onnxruntime, np.isneginf),
         "-∞", "the least finite number", "-∞",
