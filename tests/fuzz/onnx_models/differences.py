@@ -193,6 +193,17 @@ DIFFERENCES: tuple[Difference, ...] = (
         "the last one of them", "any of them", "the last one of them; the specification is silent",
     ),
     Difference(
+        "`Softplus` of large float64", ("Softplus",), "reference",
+        lambda o: o.operand(0).dtype == np.float64 and bool((o.operand(0) > 80).any()),
+        "the number", "∞ beyond float32", "the number",
+    ),
+    Difference(
+        "`BlackmanWindow`, `HammingWindow`, `HannWindow`, as integers",
+        ("BlackmanWindow", "HammingWindow", "HannWindow"), "any",
+        lambda o: o.ours is not None and o.ours.dtype.kind in "iu",
+        "cut off", "cut off", "cut off: what is rounded to a number just below an integer becomes the one before",
+    ),
+    Difference(
         "`Pow` of 1 by NaN", ("Pow",), "reference",
         lambda o: floating(o.operand(0)) and bool((o.operand(0) == 1).any()) and nan(o),
         "1", "NaN for signalling ones", "1, as IEEE 754 says of `pow`",
