@@ -317,8 +317,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         "-∞", "the least finite number", "-∞",
     ),
     Difference(
-        "`LayerNormalization`, `RMSNormalization` of float64, or with a `stash_type` other than float32",
-        ("LayerNormalization", "RMSNormalization"), "any",
+        "`GroupNormalization`, `LayerNormalization`, `RMSNormalization` of float64, or with another `stash_type`",
+        ("GroupNormalization", "LayerNormalization", "RMSNormalization"), "any",
         lambda o: o.operand(0).dtype == np.float64 or o.node.attributes.get("stash_type", 1) != 1,
         "in float64; knows no other `stash_type`", "in float64 or float32, whatever `stash_type` says",
         "in the type that `stash_type` says, float32 unless given, as the specification says",

@@ -136,7 +136,7 @@ def _absolute(model: OnnxModel, ours: Array) -> float:
         return 64 * eps
     if node.op in ("LogSoftmax", "SoftmaxCrossEntropyLoss"):  # the reference rounds what it takes the logarithm of
         return 4 * eps
-    if node.op in ("Gelu", "Swish"):  # 1 and a number near -1 are added
+    if node.op in ("Gelu", "HardSwish", "Swish"):  # a number is added to what is nearly its negative
         (x,) = (*model.inputs.values(), *model.constants.values())
         return 4 * eps * _largest(x)
     if node.op.endswith("Window"):  # differences of cosines, which ONNX's definition computes in float32
