@@ -204,6 +204,20 @@ DIFFERENCES: tuple[Difference, ...] = (
         "cut off", "cut off", "cut off: what is rounded to a number just below an integer becomes the one before",
     ),
     Difference(
+        "`Squeeze` with an empty list as attribute", ("Squeeze",), "any",
+        lambda o: "axes" in o.node.attributes and len(o.node.attributes["axes"]) == 0,
+        "all dimensions of extent 1", "all dimensions of extent 1", "none, as ONNX's shape inference says",
+    ),
+    Difference(
+        "`Gather`, `GatherElements`, `GatherND` with an index out of range that is computed",
+        ("Gather", "GatherElements", "GatherND"), "any", lambda o: o.ours is None,
+        "an error", "an error", "the element that is nearest",
+    ),
+    Difference(
+        "`ScatterElements`, `ScatterND` with such an index", ("ScatterElements", "ScatterND"), "any",
+        lambda o: o.ours is None, "an error", "an error", "nothing is put there",
+    ),
+    Difference(
         "`Pow` of 1 by NaN", ("Pow",), "reference",
         lambda o: floating(o.operand(0)) and bool((o.operand(0) == 1).any()) and nan(o),
         "1", "NaN for signalling ones", "1, as IEEE 754 says of `pow`",
@@ -281,7 +295,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         "NaN; -∞, the logarithm of 0", "passes them over in some cases; a finite number", "NaN; a finite number",
     ),
     Difference(
-        "`Attention` with NaN or infinities", ("Attention",), "onnxruntime", lambda o: nan(o) or infinite(o),
+        "`Attention` with NaN or infinities", ("Attention",), "onnxruntime",
+        lambda o: nan(o) or infinite(o) or not np.isfinite(o.node.attributes.get("scale", 1.0)),
         "zeros for a query whose weights are NaN", "NaN", "NaN; zeros where all is masked, as the specification says",
     ),
     Difference(
@@ -492,6 +507,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         "`Conv` with dilations, with NaN or infinities", ("Conv",), "onnxruntime",
         lambda o: any(d > 1 for d in o.node.attributes.get("dilations", ())) and (nan(o) or infinite(o)),
         "multiplies elements between those of the window by 0", "passes them over", "passes them over",
+    ),
+    Difference(
+        "`LeakyRelu` with an `alpha` that is not finite", ("LeakyRelu",), "onnxruntime",
+        lambda o: not np.isfinite(o.node.attributes.get("alpha", 0.01)),
+        "multiplies it by 0 where `x` is positive", "`x` where it is not negative",
+        "`x` where it is not negative, as the specification says",
     ),
     Difference(
         "`PRelu` with slopes that are not finite", ("PRelu",), "onnxruntime",
