@@ -170,7 +170,12 @@ IMAGE = np.ones((1, 1, 3, 3), np.float32)
     ("what", "message"),
     [
         (node("Split", np.arange(6.0), ints(2, 3), known=[1], outs=["y", "z"]), "sum of 'split' .5."),
+        (
+            node("Split", np.arange(6.0), num_outputs=2, outs=["y", "z", "u"], opset=24),
+            "3 results, and num_outputs is 2",
+        ),
         (node("Softmax", np.ones((2, 3, 4)), axis=5), r"axis.*5"),
+        (node("RMSNormalization", ONES, ONES, axis=9, opset=23), "there is no axis 9 among"),
         (node("Flatten", ONES, axis=9), "9"),
         (node("Relu", ONES, opset=999), "opset 999 is not known here"),
         (node("Gather", np.arange(5.0), ints(7), known=[1]), "its indices are 7 to 7, and there are 5 elements"),

@@ -121,7 +121,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "`Clip` with a bound that is NaN", ("Clip",), "neither",
         lambda o: any(a is not None and floating(a) and bool(np.isnan(a.astype(np.float64)).any())
-                      for a in (o.operand(1), o.operand(2))),
+                      for a in (o.operand(1), o.operand(2)))
+        or any(np.isnan(o.node.attributes.get(n, 0.0)) for n in ("min", "max")),
         "NaN", "the element", "that bound does nothing; the specification is silent", clipped,
     ),
     Difference(

@@ -206,6 +206,8 @@ def inferred(draft: Draft, node: OnnxNode) -> dict[str, tuple[str, Shape | None]
     """Type and shape of each result, as the package ``onnx`` infers them; nothing if it does not."""
     from onnx import defs, helper, numpy_helper, shape_inference
 
+    if node.attributes.get("num_outputs", len(node.results)) != len(node.results):
+        return {}  # the package would end the process
     known = {v.name: v for v in draft.values}
     types = {n: helper.make_tensor_type_proto(element(known[n].dtype), known[n].shape)
              for n in node.operands if n in known}  # fmt: skip

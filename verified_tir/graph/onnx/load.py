@@ -28,6 +28,7 @@ from verified_tir.graph.onnx.functions import called, definition, key_of, local_
 from verified_tir.graph.onnx.in_advance import computed, fits
 from verified_tir.graph.onnx.inputs import Sizes, input_shapes
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
+from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import Dim, numbers, product, symbols_of
 
 MOST_COUNTED = 64
@@ -350,6 +351,9 @@ class Reader:
         """
         if node.op_type in CONVERSIONS:
             return False
+        for a in node.attribute:  # definitions count from there on, whatever it is
+            for axis in [a.i] if a.name == "axis" else a.ints if a.name == "axes" else ():
+                axis_of(axis, len(self.dims(node.input[0])))
         found = definition(node, self.opset, types, self.fresh(node.op_type.lower()))
         if found is None:
             return False

@@ -160,6 +160,8 @@ def _signature(node: Any, schema: Any) -> Iterator[str]:
             yield f"the attribute {a.name} is not of type {wanted}"
         elif a.name in FLAGS and a.i not in (0, 1):
             yield f"the attribute {a.name} is 0 or 1, not {a.i}"
+        elif a.name == "num_outputs" and a.i != len(node.output):  # ONNX's shape inference would end the process
+            yield f"it has {len(node.output)} results, and num_outputs is {a.i}"
         elif said not in words:
             yield f"the attribute {a.name} is one of {', '.join(words)}, not {said!r}"
     for name, wanted in schema.attributes.items():
