@@ -87,19 +87,19 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     """
 
     @functools.wraps(method)
-    @seldom_collected()
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
-        buffer = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
-        plain = functools.partial(_plain, self, method.__name__, buffer)
-        where = _positional(PRIMITIVES[method.__name__], len(args))
-        given, keywords = blocks_of_copies(
-            self._session, method.__name__, where, [*map(plain, args)], {k: plain(v) for k, v in named.items()}
-        )
-        self._call = note(self._session, method.__name__, given, keywords)
-        try:
-            return method(self, *given, **keywords)
-        finally:
-            self._call = None
+        with seldom_collected():  # as a decorator, it would be among the callers that are noted
+            buffer = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
+            plain = functools.partial(_plain, self, method.__name__, buffer)
+            where = _positional(PRIMITIVES[method.__name__], len(args))
+            given, keywords = blocks_of_copies(
+                self._session, method.__name__, where, [*map(plain, args)], {k: plain(v) for k, v in named.items()}
+            )
+            self._call = note(self._session, method.__name__, given, keywords)
+            try:
+                return method(self, *given, **keywords)
+            finally:
+                self._call = None
 
     PRIMITIVES[method.__name__] = call
     return call
