@@ -73,9 +73,9 @@ def no_conflict_between_iterations(context: Context, loop: ir.For, path: ir.Path
     yield from _reached(loop, runs[0], path)
     for a, b in conflicts(_common(runs[0], loop), _common(runs[1], loop)):
         given = (f.lt(first, second), *a.given, *b.given)
-        claim = _no_conflict(loop, a, b)
         # Both orders of the pair are asked, since a and b come from all accesses of the body.
-        yield Question("race", claim, context, given, f.not_(overlap(a, b)), (*path, 0, *a.place), "after")
+        goal, place = f.not_(overlap(a, b)), (*path, 0, *a.place)
+        yield Question("race", _no_conflict(loop, a, b), context, given, goal, place, "after")
 
 
 def _no_conflict(loop: ir.For, a: Access, b: Access) -> str:
@@ -97,7 +97,8 @@ def _common(run: Instance, loop: ir.For) -> Iterator[Access]:
 def _reached(loop: ir.For, run: Instance, path: ir.Path) -> Iterator[Question]:
     """Questions whether an iteration uses memory from outside of the loop that is private to a thread or thread
     block."""
-    private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
+    axis = loop.thread.partition("Idx")[0]  # the dimension may be any, or missing
+    private = {"thread": ("local",), "block": ("local", "shared", "warp", "wmma")}.get(axis, ())
     for a in run.outer():  # each access: one that no run gets to says nothing of the others
         if _kind(a.buffer) in private:
             claim = (
