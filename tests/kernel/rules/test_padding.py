@@ -36,7 +36,7 @@ def padded(text: str, dtype: str = "int32", pad: str = "undef") -> Refines:
     """``text`` with ``B`` in tiles of two already: the same program, written before the layout changed."""
     before = program("pass", PARAMS.format(dtype))
     free = Undef(before.buffers[0].dtype) if pad == "undef" else None
-    moved = apply(tiled(before.buffers[0], free), reflexive(before), PROVER)
+    moved = apply(tiled(before.buffers[0], free), reflexive(before, definite=True), PROVER)
     assert isinstance(moved, Refines)
     return _with_body(moved, program(text, PARAMS.format(dtype).replace("(5,)", "(3, 2)", 1)))
 
@@ -199,7 +199,7 @@ def test_what_is_no_value_for_it() -> None:
     assert "mentions B" in reason(theorem, load(same_block, 0, 0))
     assert "not a parameter with that padding" in reason(theorem, const(1), 1)
     assert "safety: B[3, 0]: in bounds" in reason(theorem, load(b, 3, 0))
-    assert "a divisor that is undef" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 0, 1)))
+    assert "a divisor that is undef" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 2, 1)))
 
 
 def test_forbidden_padding_is_not_read() -> None:
@@ -230,7 +230,7 @@ def test_padding_is_not_read_from_itself() -> None:
     moved = apply(Relayout(b, shifted, Undef(b.dtype)), theorem, PROVER)
     assert isinstance(moved, Refines), why(moved)
     assert [v is None or isinstance(v, Undef) for v in (w.value for w in moved.paddings)] == [True, True]
-    old = declared(moved, load(moved.after.buffers[0], 0, 0), 1)  # of the first layout, read from padding of the second
+    old = declared(moved, load(moved.after.buffers[0], 0, 1), 1)  # of the first layout
     assert isinstance(old, Refines), why(old)
     circle = load(old.after.buffers[0], 2, 2) + 1
     assert claim in reason(old, circle, 0)
@@ -271,3 +271,23 @@ def test_what_is_undefined_holds_no_value() -> None:
     """Nothing times 0 has the value 0 in the logic, and is undefined all the same."""
     holds(STAGE.format("0"), const(0))
     fails(STAGE.format('T.undef(dtype="int32") * 0'), const(0))
+
+
+@pytest.mark.parametrize("owed", [True, False])
+def test_what_the_value_reads_is_defined_at_the_end(*, owed: bool) -> None:
+    """Nothing would be said of the padding, and then the store of undef would be erased: it is not what B[0, 0] is."""
+    theorem = padded("B[0, 0] = T.undef('int32')\nB[2, 1] = 7")
+    b = theorem.after.buffers[0]
+    found = apply(PadValue(b, 0, first(theorem), owed), theorem, PROVER)
+    assert isinstance(found, Unproved) and found.obligation.name == "padding"
+    theorem = padded("B[0, 0] = 7\nB[2, 1] = 7")
+    found = apply(PadValue(theorem.after.buffers[0], 0, first(theorem), owed), theorem, PROVER)
+    assert isinstance(found, Refines), why(found)
+
+
+@pytest.mark.parametrize("definite", [True, False])
+def test_what_the_value_of_untouched_padding_reads_is_defined(*, definite: bool) -> None:
+    """A later step may store anything where nothing is defined, and the padding stays what it was."""
+    f = program("C[0] = 1", PARAMS.format("int32"))
+    found = apply(tiled(f.buffers[0], load(f.buffers[0], 0)), reflexive(f, definite=definite), PROVER)
+    assert isinstance(found, Refines) is definite
