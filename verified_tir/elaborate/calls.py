@@ -149,11 +149,15 @@ def _solve_symbols(callee: PrimFunc, passed: Mapping[Buffer, Buffer], values: di
         if solved is not None:
             symbol, value = solved
             if symbol.dtype is not value.dtype:
-                raise IRError(f"{symbol.name} of {callee.name} would be a {value.dtype}; make it a parameter")
+                raise IRError(_unsaid(callee, symbol.name))
             values[symbol] = value
     missing = [v.name for v in scalars_of(callee) if v not in values]
     if missing:
-        raise IRError(f"the call of {callee.name} does not say what {', '.join(missing)} is; make it a parameter")
+        raise IRError(_unsaid(callee, ", ".join(missing)))
+
+
+def _unsaid(callee: PrimFunc, symbols: str) -> str:
+    return f"the call of {callee.name} does not say what {symbols} is; make it a parameter"
 
 
 def _equations(pairs: Sequence[tuple[Buffer, Buffer]]) -> Iterator[tuple[Expr, Expr]]:
