@@ -90,7 +90,7 @@ def _common(run: Instance, loop: ir.For) -> Iterator[Access]:
     """The accesses to memory that is shared by all iterations."""
     threads = loop.thread.startswith("threadIdx")
     for a in run.accesses:
-        if a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):
+        if a.buffer.data not in run.local or (threads and a.buffer.scope.partition(".")[0] in ("shared", "warp")):
             yield a
 
 
@@ -100,14 +100,7 @@ def _reached(loop: ir.For, run: Instance, path: ir.Path) -> Iterator[Question]:
     axis = loop.thread.partition("Idx")[0]  # the dimension may be any, or missing
     private = {"thread": ("local",), "block": ("local", "shared", "warp", "wmma")}.get(axis, ())
     for a in run.outer():  # each access: one that no run gets to says nothing of the others
-        if _kind(a.buffer) in private:
-            claim = (
-                f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
-                f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"
-            )
+        if a.buffer.scope.partition(".")[0] in private:
+            claim = f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
+            claim += f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"
             yield Question("race", claim, run.context, a.given, f.FALSE, (*path, 0, *a.place), "after")
-
-
-def _kind(buffer: ir.Buffer) -> str:
-    """The first word of a storage scope."""
-    return buffer.scope.partition(".")[0]

@@ -13,8 +13,9 @@ the padding held is then nothing that is known, so that it was left alone is not
 
 ``v`` may read A: then it is the value that the elements read have at that moment, at entry and again at exit.  It may
 not be read from padding whose value is read from A in turn, this one or another: ``A[y] == A[y] + 1`` is true of no
-memory, and then ρ′ would relate none.  Where v is undefined nothing is said.  If it reads A it is defined at the end: a
-later step, whose program may leave more elements defined, need not leave the padding what these then make of v.
+memory, and then ρ′ would relate none.  Where v is undefined nothing is said.  But elements that are undefined at the
+end may be defined after a later step, and v with them, and the padding need not be what they then make of v; so they
+have to be defined.  (Free padding is not meant: whatever a program leaves there, it counts as undefined.)
 
 The program does not change.  The relation records this as a layout change that moves nothing.
 """
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 from verified_tir import ir
 from verified_tir.kernel.begin import begin
@@ -114,9 +115,15 @@ def holds_value(context: Context, p: Padding, value: ir.Expr) -> Question:
     """
     ys, here = anywhere(context, p.indices, p.buffer.shape)
     encoder = here.bound(p.indices, ys).encoder()
+
+    def may_become_defined(b: ir.Buffer, x: tuple[f.Term, ...], *rest: Any) -> tuple[f.Term, f.Term]:
+        free = [q for q in context.entry.paddings_of(b.data) if isinstance(q.value, ir.Undef)]
+        inside = [here.bound(q.indices, x).encoder().value(q.predicate) for q in free]
+        return encoder.load(b, x, *rest)[0], f.not_(f.or_(*inside))
+
     lane = here.any_lane(value)
     found, wanted = encoder.encode(ir.Load(p.buffer, p.indices), lane), encoder.encode(value, lane)
-    said = f.TRUE if ir.nodes_of(value, ir.Load) else wanted.defined  # what is read may become defined
+    said = replace(encoder, load=may_become_defined).encode(value, lane).defined
     goal = f.implies(said, f.and_(wanted.defined, found.defined, f.eq(found.value, wanted.value)))
     claim = f"the padding of {p.buffer.name} holds its value at the end"
     return Question("padding", claim, here, (encoder.value(p.predicate),), goal, (), "after")
