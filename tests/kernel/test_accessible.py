@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kernel.programs import function, store
+from tests.kernel.programs import PROVER, function, store
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, Undef, Var
-from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, Stmt
+from verified_tir.ir.expr import FALSE, Expr, Load, Undef, Var
+from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, DeclBuffer, Stmt
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
+from verified_tir.kernel.entry import prove_program
 from verified_tir.kernel.memory import Entry, Padding
+from verified_tir.kernel.obligation import Unproved
 from verified_tir.logic import formula as f
 
 i, j, n = Var.fresh("i"), Var.fresh("j"), Var.fresh("n")
@@ -114,3 +116,15 @@ def test_an_allocation_reaches_upwards_from_its_first_byte(strides: tuple[int, .
     local = Buffer.declare("t", (4,), "int32", strides=strides, elem_offset=offset)
     where = begin(function([n], Allocate(local, store(local, 1, 0))), Entry())
     assert where.accessible(local, (f.integer(0),)) is f.boolean(fine)
+
+
+def test_an_attribute_makes_no_view_the_block() -> None:
+    """It may be about a view that is declared further inside, and then mentions that before the allocation."""
+    local = Buffer.declare("t", (4,), "int32")
+    view = Buffer.declare("V", (100,), "int32", data=local.data)
+    inside = Allocate(local, DeclBuffer(view, store(view, 1, 50)))
+    for body in (inside, AttrStmt("key", Load(view, (const(0),)), const(0), inside)):
+        func = function([n], body)
+        assert touched(begin(func, Entry()), view, range(-2, 100)) == [*range(4)]
+        refused = prove_program(func, PROVER, Entry())
+        assert isinstance(refused, Unproved) and refused.obligation.claim == "V[50]: accessible"

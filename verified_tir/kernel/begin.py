@@ -52,7 +52,8 @@ def scalars_of(func: ir.PrimFunc) -> tuple[ir.Var, ...]:
 def _views(func: ir.PrimFunc) -> dict[ir.Var, tuple[ir.Buffer, ...]]:
     """The views of each block in a function, first the one as which it is passed or allocated."""
     found: dict[ir.Var, tuple[ir.Buffer, ...]] = {}
-    for b in dict.fromkeys((*func.buffers, *ir.nodes_of(func.body, ir.Buffer))):  # an allocation comes before its views
+    allocated = [s.buffer for s in ir.nodes_of(func.body, ir.Allocate)]  # an attribute may mention a view before
+    for b in dict.fromkeys((*func.buffers, *allocated, *ir.nodes_of(func.body, ir.Buffer))):
         found[b.data] = (*found.get(b.data, ()), b)
     if BARRIER.data in found:
         raise Unencodable(f"no buffer of a program is {BARRIER.name}")
