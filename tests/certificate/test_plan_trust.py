@@ -31,9 +31,17 @@ from verified_tir.graph.relayout import Relaid
 from verified_tir.ir.dtype import FLOAT32
 from verified_tir.ir.expr import FloatImm
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import places
+from verified_tir.ir.stmt import Seq
+from verified_tir.kernel.rules.call import Implement
 from verified_tir.kernel.rules.padding import PadValue
+from verified_tir.kernel.rules.reorder import Link, Reorder
+from verified_tir.kernel.rules.skeleton import hole
+from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.intrinsics import TensorIntrin
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.session import Session
 from verified_tir.script import tir as T
 
 
@@ -123,6 +131,41 @@ def test_an_intrinsic_is_believed_by_the_name_of_what_is_called(
     said = "m/plan: believed, not proved: negate: it does what an intrinsic describes, in m/forged"
     assert said in capsys.readouterr().out
     assert command.run(command.Options(tmp_path, jobs=1, believe=("negate",))) == 0
+
+
+FIVES = """
+@T.prim_func
+def neg(x: T.Buffer((4,), "float32"), relu: T.Buffer((4,), "float32")):
+    for i in range(4):
+        relu[i] = T.float32(5)
+    for k in range(0):
+        T.evaluate(T.call_extern("int32", "negate", x.data, relu.data))
+"""
+
+
+def test_an_implementation_is_believed_also_if_its_call_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that never runs makes an implementation opaque, and may go; what else it does is believed, not proved."""
+    apply = Session.apply
+
+    def without_the_call(self: Session, *rules: Rule | RuleBuilder) -> None:
+        apply(self, *rules)
+        if self.theorem.derivation and type(self.theorem.derivation[-1].rule) is Implement:
+            ((path, _),) = places(self.func.body, lambda stmt: isinstance(stmt, Seq))
+            apply(self, Reorder((*path, 0), 2, (((0,), 1), ((1, 0), 1)), hole(0), (Link(0, 0, (), ()),)))
+
+    monkeypatch.setattr(Session, "apply", without_the_call)
+    graph = relu()
+    s = Schedule(program_of(graph.nodes[0]))
+    TensorIntrin.register("negation", DESCRIPTION, FIVES, override=True)
+    s.tensorize(s.get_loops("relu")[0], "negation")
+    assert "negate" not in s.script()
+    written, document = moved_by(s, graph)
+    found, believed = steps_of(written, document)
+    assert found == [] and [b.name for b in believed] == ["negate"]
+    save(tmp_path, written.certificates, written.queries, {"m/plan": document})
+    assert command.run(command.Options(tmp_path, jobs=1)) == 4
 
 
 @pytest.mark.parametrize("owed", [False, True])
