@@ -114,10 +114,9 @@ def holds_value(context: Context, p: Padding, value: ir.Expr) -> Question:
     """
     ys, here = anywhere(context, p.indices, p.buffer.shape)
     encoder = here.bound(p.indices, ys).encoder()
-    inside = encoder.value(p.predicate)
     lane = here.any_lane(value)
     found, wanted = encoder.encode(ir.Load(p.buffer, p.indices), lane), encoder.encode(value, lane)
     same, reads = f.and_(found.defined, f.eq(found.value, wanted.value)), ir.nodes_of(value, ir.Load)
     goal = f.and_(wanted.defined, same) if reads else f.implies(wanted.defined, same)
     claim = f"the padding of {p.buffer.name} holds its value at the end"
-    return Question("padding", claim, here, (inside,), goal, (), "after")
+    return Question("padding", claim, here, (encoder.value(p.predicate),), goal, (), "after")
