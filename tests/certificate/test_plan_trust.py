@@ -25,14 +25,15 @@ from verified_tir.graph.annotate import Annotations, layout_named
 from verified_tir.graph.external import External
 from verified_tir.graph.ir import Node
 from verified_tir.graph.layouts import Padded
-from verified_tir.graph.plan import plan
+from verified_tir.graph.plan import Plan, plan
 from verified_tir.graph.program import program_of
 from verified_tir.graph.relayout import Relaid
-from verified_tir.ir.dtype import FLOAT32
-from verified_tir.ir.expr import FloatImm
+from verified_tir.ir.dtype import FLOAT32, INT32
+from verified_tir.ir.expr import Call, FloatImm
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Seq
+from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.call import Implement
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reorder import Link, Reorder
@@ -176,22 +177,44 @@ def test_padding_of_a_result_that_is_taken_for_granted_is_not_filled(owed: bool)
     tiles = layout_named("C4c", "C")
     assert tiles is not None
     made = plan(graph, {graph.nodes[0]: ([None], [tiles])})
-    (old,) = made.relaid
-    s = made.relaid[old].schedule
+    s = made.relaid[made.graph.nodes[0]].schedule
     if owed:
         s.write_padding("relu", 0.0)
     result = s.func.buffers[1]
-    s._do("pad", (), lambda session: session.apply(PadValue(result, 0, FloatImm(FLOAT32, 0.0), owed)))
+    document, written = _with_padding(made, graph, s, PadValue(result, 0, FloatImm(FLOAT32, 0.0), owed))
+    document["steps"][0]["values"][0]["layout"] = write_layout(Padded(tiles, 0.0))
+    found, _ = steps_of(written, sealed_plan(document))
+    wrong = "steps[0] y_moved: its certificate takes for granted what the padding of y holds"
+    assert found == ([] if owed else [wrong])
+
+
+def test_what_padding_holds_is_read_as_a_number_only_if_it_is_one() -> None:
+    """1 is written, and said to be ``T.abs(-1)``, which it is; that does not mean that the padding holds -1."""
+    g = GraphBuilder("model")
+    graph = g.finish(g.op("nn.relu", g.input("x", (6,), "int32"), name="y"))
+    tiles = layout_named("C4c", "C")
+    assert tiles is not None
+    for value, said in ((const(1), 1), (Call(INT32, "abs", (const(-1),)), -1)):
+        made = plan(graph, {graph.nodes[0]: ([None], [tiles])})
+        s = made.relaid[made.graph.nodes[0]].schedule
+        s.write_padding("relu", 1)
+        document, written = _with_padding(made, graph, s, PadValue(s.func.buffers[1], 0, value, True))
+        document["steps"][0]["values"][0]["layout"] = write_layout(Padded(tiles, said))
+        found, _ = steps_of(written, sealed_plan(document))
+        assert found == ([] if said == 1 else [": its steps cannot be followed: 'T.abs(-1)' is not a number"])
+
+
+def _with_padding(made: Plan, graph: Graph, s: Schedule, rule: PadValue) -> tuple[dict[str, Any], Written]:
+    """The plan of a graph of one node whose program's theorem ends with this rule, as a document."""
+    (old,) = made.relaid
+    s._do("pad", (), lambda session: session.apply(rule))
     new = Node(old.op, old.inputs, old.outputs, old.attrs, s.func, old.source)
     nodes = tuple(new if n is old else n for n in made.graph.nodes)
     made.graph = Graph(graph.name, made.graph.inputs, {}, nodes, made.graph.outputs)
     made.relaid = {new: Relaid(s.func, s.theorem, (), s)}
     made.implements[new] = made.implements.pop(old)
     written, document = write_plan(made, "m")
-    document["steps"][0]["values"][0]["layout"] = write_layout(Padded(tiles, 0.0))
-    found, _ = steps_of(written, sealed_plan(document))
-    wrong = "steps[0] y_moved: its certificate takes for granted what the padding of y holds"
-    assert found == ([] if owed else [wrong])
+    return document, written
 
 
 # -- beliefs -----------------------------------------------------------------------------------------------------------
