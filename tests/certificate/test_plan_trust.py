@@ -134,6 +134,16 @@ def test_an_intrinsic_is_believed_by_the_name_of_what_is_called(
     assert command.run(command.Options(tmp_path, jobs=1, believe=("negate",))) == 0
 
 
+def test_a_function_that_gets_a_name_is_not_believed_by_it() -> None:
+    graph = relu()
+    s = Schedule(program_of(graph.nodes[0]))
+    other = NEGATION.replace('T.call_extern("int32", "negate", ', 'T.unknown("negate", ')
+    TensorIntrin.register("negation", DESCRIPTION, other, override=True)
+    s.tensorize(s.get_loops("relu")[0], "negation")
+    found, believed = steps_of(*moved_by(s, graph))
+    assert found == [] and [b.name for b in believed] == ["unknown"]
+
+
 FIVES = """
 @T.prim_func
 def neg(x: T.Buffer((4,), "float32"), relu: T.Buffer((4,), "float32")):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from verified_tir.derivation.notation import Open, tokens
 from verified_tir.graph.ir import Node
@@ -23,6 +23,12 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Evaluate, Seq
 from verified_tir.ir.visit import nodes_of
+
+_BY_NAME: Final = frozenset(
+    {"call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_intrin", "call_packed",
+     "call_cpacked", "tvm_call_packed", "tvm_call_cpacked"}
+)  # fmt: skip
+"""Calls of what their first argument names; a string that another function gets names nothing."""
 
 
 @final
@@ -48,7 +54,7 @@ def _called(e: object) -> str | None:
     if not isinstance(e, Call) or is_pure(e.op):
         return None
     first = e.args[0] if e.args else None
-    return first.value if isinstance(first, StringImm) else e.op
+    return first.value if e.op in _BY_NAME and isinstance(first, StringImm) else e.op
 
 
 def is_function(name: str) -> bool:
@@ -83,7 +89,7 @@ def _called_in(text: str) -> Iterator[str]:
         if token == Open("Call"):
             _, op, _, first, name = found[k + 1 : k + 6]  # its type, its name, and a tuple with the arguments
             if isinstance(op, str) and not is_pure(op):
-                yield name if first == Open("StringImm") and isinstance(name, str) else op
+                yield name if op in _BY_NAME and first == Open("StringImm") and isinstance(name, str) else op
 
 
 def _rules(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
