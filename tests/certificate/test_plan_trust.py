@@ -25,15 +25,24 @@ from verified_tir.graph.annotate import Annotations, layout_named
 from verified_tir.graph.external import External
 from verified_tir.graph.ir import Node
 from verified_tir.graph.layouts import Padded
-from verified_tir.graph.plan import plan
+from verified_tir.graph.plan import Plan, plan
 from verified_tir.graph.program import program_of
 from verified_tir.graph.relayout import Relaid
-from verified_tir.ir.dtype import FLOAT32
-from verified_tir.ir.expr import FloatImm
+from verified_tir.ir.dtype import FLOAT32, INT32
+from verified_tir.ir.expr import Call, FloatImm
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import places
+from verified_tir.ir.stmt import Seq
+from verified_tir.ir.sugar import const
+from verified_tir.kernel.rules.call import Implement
 from verified_tir.kernel.rules.padding import PadValue
+from verified_tir.kernel.rules.reorder import Link, Reorder
+from verified_tir.kernel.rules.skeleton import hole
+from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.intrinsics import TensorIntrin
+from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.session import Session
 from verified_tir.script import tir as T
 
 
@@ -125,6 +134,51 @@ def test_an_intrinsic_is_believed_by_the_name_of_what_is_called(
     assert command.run(command.Options(tmp_path, jobs=1, believe=("negate",))) == 0
 
 
+def test_a_function_that_gets_a_name_is_not_believed_by_it() -> None:
+    graph = relu()
+    s = Schedule(program_of(graph.nodes[0]))
+    other = NEGATION.replace('T.call_extern("int32", "negate", ', 'T.unknown("negate", ')
+    TensorIntrin.register("negation", DESCRIPTION, other, override=True)
+    s.tensorize(s.get_loops("relu")[0], "negation")
+    found, believed = steps_of(*moved_by(s, graph))
+    assert found == [] and [b.name for b in believed] == ["unknown"]
+
+
+FIVES = """
+@T.prim_func
+def neg(x: T.Buffer((4,), "float32"), relu: T.Buffer((4,), "float32")):
+    for i in range(4):
+        relu[i] = T.float32(5)
+    for k in range(0):
+        T.evaluate(T.call_extern("int32", "negate", x.data, relu.data))
+"""
+
+
+def test_an_implementation_is_believed_also_if_its_call_was_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that never runs makes an implementation opaque, and may go; what else it does is believed, not proved."""
+    apply = Session.apply
+
+    def without_the_call(self: Session, *rules: Rule | RuleBuilder) -> None:
+        apply(self, *rules)
+        if self.theorem.derivation and type(self.theorem.derivation[-1].rule) is Implement:
+            ((path, _),) = places(self.func.body, lambda stmt: isinstance(stmt, Seq))
+            apply(self, Reorder((*path, 0), 2, (((0,), 1), ((1, 0), 1)), hole(0), (Link(0, 0, (), ()),)))
+
+    monkeypatch.setattr(Session, "apply", without_the_call)
+    graph = relu()
+    s = Schedule(program_of(graph.nodes[0]))
+    TensorIntrin.register("negation", DESCRIPTION, FIVES, override=True)
+    s.tensorize(s.get_loops("relu")[0], "negation")
+    assert "negate" not in s.script()
+    written, document = moved_by(s, graph)
+    found, believed = steps_of(written, document)
+    assert found == [] and [b.name for b in believed] == ["negate"]
+    save(tmp_path, written.certificates, written.queries, {"m/plan": document})
+    assert command.run(command.Options(tmp_path, jobs=1)) == 4
+
+
 @pytest.mark.parametrize("owed", [False, True])
 def test_padding_of_a_result_that_is_taken_for_granted_is_not_filled(owed: bool) -> None:
     """Zeros before and after: nobody fills the padding of a result before.  Zeros that are owed are filled in."""
@@ -133,22 +187,44 @@ def test_padding_of_a_result_that_is_taken_for_granted_is_not_filled(owed: bool)
     tiles = layout_named("C4c", "C")
     assert tiles is not None
     made = plan(graph, {graph.nodes[0]: ([None], [tiles])})
-    (old,) = made.relaid
-    s = made.relaid[old].schedule
+    s = made.relaid[made.graph.nodes[0]].schedule
     if owed:
         s.write_padding("relu", 0.0)
     result = s.func.buffers[1]
-    s._do("pad", (), lambda session: session.apply(PadValue(result, 0, FloatImm(FLOAT32, 0.0), owed)))
+    document, written = _with_padding(made, graph, s, PadValue(result, 0, FloatImm(FLOAT32, 0.0), owed))
+    document["steps"][0]["values"][0]["layout"] = write_layout(Padded(tiles, 0.0))
+    found, _ = steps_of(written, sealed_plan(document))
+    wrong = "steps[0] y_moved: its certificate takes for granted what the padding of y holds"
+    assert found == ([] if owed else [wrong])
+
+
+def test_what_padding_holds_is_read_as_a_number_only_if_it_is_one() -> None:
+    """1 is written, and said to be ``T.abs(-1)``, which it is; that does not mean that the padding holds -1."""
+    g = GraphBuilder("model")
+    graph = g.finish(g.op("nn.relu", g.input("x", (6,), "int32"), name="y"))
+    tiles = layout_named("C4c", "C")
+    assert tiles is not None
+    for value, said in ((const(1), 1), (Call(INT32, "abs", (const(-1),)), -1)):
+        made = plan(graph, {graph.nodes[0]: ([None], [tiles])})
+        s = made.relaid[made.graph.nodes[0]].schedule
+        s.write_padding("relu", 1)
+        document, written = _with_padding(made, graph, s, PadValue(s.func.buffers[1], 0, value, True))
+        document["steps"][0]["values"][0]["layout"] = write_layout(Padded(tiles, said))
+        found, _ = steps_of(written, sealed_plan(document))
+        assert found == ([] if said == 1 else [": its steps cannot be followed: 'T.abs(-1)' is not a number"])
+
+
+def _with_padding(made: Plan, graph: Graph, s: Schedule, rule: PadValue) -> tuple[dict[str, Any], Written]:
+    """The plan of a graph of one node whose program's theorem ends with this rule, as a document."""
+    (old,) = made.relaid
+    s._do("pad", (), lambda session: session.apply(rule))
     new = Node(old.op, old.inputs, old.outputs, old.attrs, s.func, old.source)
     nodes = tuple(new if n is old else n for n in made.graph.nodes)
     made.graph = Graph(graph.name, made.graph.inputs, {}, nodes, made.graph.outputs)
     made.relaid = {new: Relaid(s.func, s.theorem, (), s)}
     made.implements[new] = made.implements.pop(old)
     written, document = write_plan(made, "m")
-    document["steps"][0]["values"][0]["layout"] = write_layout(Padded(tiles, 0.0))
-    found, _ = steps_of(written, sealed_plan(document))
-    wrong = "steps[0] y_moved: its certificate takes for granted what the padding of y holds"
-    assert found == ([] if owed else [wrong])
+    return document, written
 
 
 # -- beliefs -----------------------------------------------------------------------------------------------------------

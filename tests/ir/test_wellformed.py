@@ -11,8 +11,9 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, DType
 from verified_tir.ir.expr import LetExpr, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.misplaced import misplaced
 from verified_tir.ir.paths import put
-from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, For, LetStmt, Stmt, Store, seq
+from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, DeclBuffer, For, LetStmt, Stmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.ir.wellformed import problem
@@ -126,3 +127,10 @@ def test_a_walk_gives_each_node_once_parents_first() -> None:
     position = {n: k for k, n in enumerate(found)}
     first = found.index(put_in(shared))
     assert position[A] < first < position[shared] < found.index(put_in(shared + shared))
+
+
+def test_an_extent_that_only_an_attribute_mentions() -> None:
+    """What an attribute is about need not be declared; then the violation stands at no place of its own."""
+    read = Load(replace(A, name="V", shape=(Load(A, (const(0),)),)), (const(0),))
+    whole = function(AttrStmt("key", read, const(0), put_in(const(1))))
+    assert misplaced(whole) == ((), "an extent of V reads memory; it must be bound by a let first")

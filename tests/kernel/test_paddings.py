@@ -70,7 +70,7 @@ def test_older_padding_says_nothing_of_newer(index: int, *, known: bool) -> None
 def test_padding_that_reads_the_buffer_names_the_elements_of_the_old_layout() -> None:
     f = program("B[0] = A[1]")
     behind = LayoutMap((x,), (x + 2,), (y,), (y - 2,), (const(6),), binary("lt", y, 2))
-    theorem = moved(f, (behind, Load(buffer(f, "A"), (const(1),))))
+    theorem = moved(f, (behind, Load(buffer(f, "A"), (const(1),))), definite=True)
     assert body_of(theorem.after) == "B[0] = A[T.Add(1, 2)]"
     assert written(theorem, element(theorem, 0)) and written(theorem, element(theorem, 1))
     assert not written(theorem, element(theorem, 2))

@@ -134,3 +134,12 @@ def test_each_access_of_private_memory_from_outside_is_refused(scope: str, *, fi
     assert isinstance(found, tuple) is fine
     if not fine:
         assert "X of scope local from outside, of which each has its own" in why(found)
+
+
+@pytest.mark.parametrize("axis", ["threadIdx.x", "threadIdx", "threadIdx.xy", "blockIdx.z", "blockIdx", "vthread"])
+def test_threads_are_those_of_any_dimension(axis: str) -> None:
+    """The interpreter and the validator go by the first word, too."""
+    loop = f"for i in T.thread_binding(4, thread='{axis}'):\n    t[i] = 1"
+    text = f"t = T.alloc_buffer((4,), 'int32', scope='local')\n{loop}"
+    found = prove_race_free(program(text), PROVER, Entry())
+    assert isinstance(found, Unproved) is (axis != "vthread")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.semantics.programs import arrays_of, function, load, loop, store
+from verified_tir.elaborate.calls import expand_calls
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32, VOID, DType
 from verified_tir.ir.expr import Call, Expr, Ramp, Undef, Var
@@ -90,6 +91,31 @@ def test_written_parameters_may_not_overlap() -> None:
     passes_on = function([x, y], call("add_into", y.data, x.data, const(1)), "passes_on")
     with pytest.raises(UndefinedBehaviour, match="passes_on writes it"):
         execute(call("passes_on", A.data, A.data), passes_on)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (lambda n: {"shape": (n * 2,)}, lambda n: {"shape": (n,)}),  # whichever equation comes first counts
+        (lambda n: {"shape": (n,)}, lambda n: {"shape": (n * 2,)}),
+        (lambda n: {"shape": (n * 3 - 2,)}, lambda n: {"shape": (n,)}),
+        (lambda n: {"shape": (7 - n,)}, lambda n: {"shape": (n,)}),
+        (lambda n: {"shape": (n + 1,)}, lambda n: {"shape": (n,)}),
+        (lambda n: {"shape": (2,), "elem_offset": n}, lambda n: {"shape": (n,)}),  # shapes before offsets and strides
+        (lambda n: {"shape": (2,), "strides": (n,)}, lambda n: {"shape": (n,)}),
+        (lambda n: {"shape": (2,), "strides": (n,)}, lambda n: {"shape": (2,), "elem_offset": n}),
+    ],
+)
+def test_symbols_are_what_the_expanded_call_makes_them(first: Any, second: Any) -> None:
+    """The interpreter solves the extents for them, and so does the expansion, of which proofs speak."""
+    n, j = Var.fresh("n"), Var.fresh("j")
+    x, y = Buffer.declare("X", dtype="int32", **first(n)), Buffer.declare("Y", dtype="int32", **second(n))
+    fills = function([x, y], loop(j, n, store(y, 7, j)), "fills")
+    main = function([A, B], call("fills", A.data, B.data), "main")
+    module = IRModule((("main", main), ("fills", fills)))
+    args = {"A": np.arange(4, dtype=np.int32), "B": np.full(4, 10, np.int32)}
+    called, expanded = run(main, args, module=module), run(expand_calls(module, "main"), args)
+    assert called.arrays["B"].tolist() == expanded.arrays["B"].tolist()
 
 
 def test_undefined_scalars_are_not_passed() -> None:

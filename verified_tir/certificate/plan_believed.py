@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
+from verified_tir.derivation.notation import Open, tokens
 from verified_tir.graph.ir import Node
 from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Call, StringImm
@@ -22,6 +23,12 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Evaluate, Seq
 from verified_tir.ir.visit import nodes_of
+
+_BY_NAME: Final = frozenset(
+    {"call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_intrin", "call_packed",
+     "call_cpacked", "tvm_call_packed", "tvm_call_cpacked"}
+)  # fmt: skip
+"""Calls of what their first argument names; a string that another function gets names nothing."""
 
 
 @final
@@ -47,7 +54,7 @@ def _called(e: object) -> str | None:
     if not isinstance(e, Call) or is_pure(e.op):
         return None
     first = e.args[0] if e.args else None
-    return first.value if isinstance(first, StringImm) else e.op
+    return first.value if e.op in _BY_NAME and isinstance(first, StringImm) else e.op
 
 
 def is_function(name: str) -> bool:
@@ -65,14 +72,24 @@ def asserts_something(content: Mapping[str, Any]) -> bool:
     return any(rule["value"].startswith("(Axiom ") for rule in _rules(content))
 
 
-def implemented(content: Mapping[str, Any], after: PrimFunc) -> list[str]:
+def implemented(content: Mapping[str, Any]) -> list[str]:
     """The external functions that a certificate takes for what an intrinsic describes.
 
-    :param after: the program that it ends with.
+    They are those that the implementations call, whether or not the last program does: a call that never runs can be
+    removed again, and what else the implementation does is still believed.
     """
-    if not any(rule["value"].startswith("(Implement ") for rule in _rules(content)):
-        return []
-    return sorted({name for n in nodes_of(after.body, Call) if (name := _called(n)) is not None})
+    texts = [rule["value"] for rule in _rules(content) if rule["value"].startswith("(Implement ")]
+    return sorted({name for text in texts for name in _called_in(text)})
+
+
+def _called_in(text: str) -> Iterator[str]:
+    """The external functions that are called in the text of a rule."""
+    found = [token for _, token in tokens(text)]
+    for k, token in enumerate(found):
+        if token == Open("Call"):
+            _, op, _, first, name = found[k + 1 : k + 6]  # its type, its name, and a tuple with the arguments
+            if isinstance(op, str) and not is_pure(op):
+                yield name if op in _BY_NAME and first == Open("StringImm") and isinstance(name, str) else op
 
 
 def _rules(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

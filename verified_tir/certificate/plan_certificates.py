@@ -19,7 +19,8 @@ from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.func import PrimFunc
 
 _NUMBER: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:e[-+]?[0-9]{1,4})?", re.ASCII)
-_VALUE: Final = re.compile(r"T\.\w+\((.*)\)")
+_VALUE: Final = re.compile(r"T\.(\w+)\((.*)\)")
+"""A constant of a type that is named; ``T.abs(-1)`` is none."""
 _OPEN: Final = ("free", "inaccessible")
 """What is promised of padding of which nothing is known."""
 
@@ -63,7 +64,8 @@ class Said:
             raise GraphError(f"the padding of {name} holds several values")
         value = held[0]["value"]
         found = _VALUE.fullmatch(value)
-        number = _number(value if found is None else found[1].strip('"'))
+        constant = found is not None and found[1] == changes[-1]["after"]["dtype"]
+        number = _number(found[2].strip('"') if found is not None and constant else value)
         return normal(Padded(index_map, number, room), shape), all(p["promise"] == "owed" for p in held)
 
 

@@ -373,7 +373,7 @@ class _Following:
         if content["floats"]["mode"] != "bits":
             sums = ", ".join(content["floats"]["reductions"])
             self._believe(f"certificate {name}", f"sums into {sums} are taken in another order")
-        for function in implemented(content, said.after):
+        for function in implemented(content):
             if not is_function(function):
                 yield f"{function!r} is not a name of a function"
             self._believe(function, f"it does what an intrinsic describes, in {name}")

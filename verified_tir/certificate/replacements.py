@@ -167,7 +167,7 @@ class _Replacing:
         said = read_certificate(content)
         if any(said.layouts):
             return f"the certificate {step['certificate']} moves a parameter"
-        for function in implemented(content, said.after):
+        for function in implemented(content):
             if not is_function(function):
                 return f"{function!r} is not a name of a function"
             what = f"it does what an intrinsic describes, in {step['certificate']}"

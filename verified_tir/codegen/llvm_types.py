@@ -22,6 +22,7 @@ from functools import cache
 
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.ir.dtype import BOOL, DType
+from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.floats import bits_of
 
 _FLOATS = {16: "half", 32: "float", 64: "double"}
@@ -81,14 +82,14 @@ def parameter_type(dtype: DType) -> str:
 
 
 def float_constant(dtype: DType, value: float) -> str:
-    """A float constant of a scalar type, exact."""
+    """A float constant of a scalar type: the value, or the nearest one that the type has."""
     if dtype.code == "bfloat":
         return str(bits_of(dtype, value))
     if dtype.bits == 16:
         return f"0xH{bits_of(dtype, value):04X}"
     if value != value:  # noqa: PLR0124 (the test for NaN; there is only one)
         return "0x7FF8000000000000"
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    return f"0x{struct.unpack('<Q', struct.pack('<d', round_to(dtype, value)))[0]:016X}"
 
 
 def splat(dtype: DType, scalar: object) -> str:

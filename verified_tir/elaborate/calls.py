@@ -9,12 +9,12 @@ not be.  A label with the callee's name stays around its body (``CALL`` in its a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.expr import Call, Expr, Load, Undef, Var
+from verified_tir.ir.expr import Binary, Call, Expr, IntImm, Load, Undef, Var, const
 from verified_tir.ir.find import data_vars, recursion
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError, Node
@@ -143,18 +143,55 @@ def _of_memory(node: Node) -> bool:
 
 
 def _solve_symbols(callee: PrimFunc, passed: Mapping[Buffer, Buffer], values: dict[Var, Expr]) -> None:
-    """Symbols that stand alone as an extent, a stride or an offset are the argument's."""
-    for p, a in passed.items():
-        if len(p.shape) == len(a.shape):
-            pairs = [*zip(p.shape, a.shape, strict=True), (p.elem_offset, a.elem_offset)]
-            if p.strides and a.strides:
-                pairs += zip(p.strides, a.strides, strict=True)
-            for mine, given in pairs:
-                if isinstance(mine, Var) and mine.dtype is given.dtype:
-                    values.setdefault(mine, given)
+    """Symbols are what the first equation that can be solved makes them, as in the interpreter (``extents``)."""
+    for mine, given in _equations([(p, a) for p, a in passed.items() if len(p.shape) == len(a.shape)]):
+        solved = _solved(mine, given, values)
+        if solved is not None:
+            symbol, value = solved
+            if symbol.dtype is not value.dtype:
+                raise IRError(_unsaid(callee, symbol.name))
+            values[symbol] = value
     missing = [v.name for v in scalars_of(callee) if v not in values]
     if missing:
-        raise IRError(f"the call of {callee.name} does not say what {', '.join(missing)} is; make it a parameter")
+        raise IRError(_unsaid(callee, ", ".join(missing)))
+
+
+def _unsaid(callee: PrimFunc, symbols: str) -> str:
+    return f"the call of {callee.name} does not say what {symbols} is; make it a parameter"
+
+
+def _equations(pairs: Sequence[tuple[Buffer, Buffer]]) -> Iterator[tuple[Expr, Expr]]:
+    """What extents of parameters should be; shapes come before strides and offsets."""
+    for p, a in pairs:
+        yield from zip(p.shape, a.shape, strict=True)
+    for p, a in pairs:
+        if p.strides:
+            yield from zip(p.strides, a.strides or _row_major(a.shape), strict=True)
+        yield p.elem_offset, a.elem_offset
+
+
+def _row_major(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """The strides of a compact buffer."""
+    strides: list[Expr] = [const(1, shape[-1].dtype)] if shape else []
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * extent)
+    return tuple(strides)
+
+
+def _solved(mine: Expr, given: Expr, known: Mapping[Var, Expr]) -> tuple[Var, Expr] | None:
+    """The symbol in ``mine`` that is not known yet, and what it is if ``mine`` is ``given``."""
+    match mine:
+        case Var():
+            return None if mine in known else (mine, given)
+        case Binary(op="add", a=inner, b=IntImm() as c) | Binary(op="add", a=IntImm() as c, b=inner):
+            return _solved(inner, given - c, known)
+        case Binary(op="sub", a=inner, b=IntImm() as c):
+            return _solved(inner, given + c, known)
+        case Binary(op="sub", a=IntImm() as c, b=inner):
+            return _solved(inner, c - given, known)
+        case Binary(op="mul", a=inner, b=IntImm() as c) | Binary(op="mul", a=IntImm() as c, b=inner) if c.value != 0:
+            return _solved(inner, given // c, known)
+    return None
 
 
 def _refuse_overlap(callee: PrimFunc, body: Stmt, passed: Mapping[Buffer, Buffer]) -> None:

@@ -32,7 +32,7 @@ def _place(func: PrimFunc, name: Name) -> Path:
     if name in needed(func.body) and name not in outer:
         return _innermost(func.body, name, needed)
     if isinstance(name, Buffer):
-        return next(path for path, _ in places(func.body, lambda s: name in declares(s)))
+        return next((path for path, _ in places(func.body, lambda s: name in declares(s))), ())  # or in an attribute
     return _innermost(func.body, name, bound_vars)
 
 

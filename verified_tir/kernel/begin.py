@@ -21,9 +21,7 @@ LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
 def begin(func: ir.PrimFunc, entry: Entry) -> Context:
     """The context of the function's entry: parameters, shape symbols, and their axioms."""
     context = Context(func, entry, [], {}, {}, _views(func), {})
-    for v in scalars_of(func):
-        if not (v.dtype.is_int or v.dtype.is_bool or v.dtype.is_float):
-            continue
+    for v in (v for v in scalars_of(func) if v.dtype.code not in ("handle", "void")):
         term = _symbol(v)
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
@@ -51,8 +49,9 @@ def scalars_of(func: ir.PrimFunc) -> tuple[ir.Var, ...]:
 @ir.once
 def _views(func: ir.PrimFunc) -> dict[ir.Var, tuple[ir.Buffer, ...]]:
     """The views of each block in a function, first the one as which it is passed or allocated."""
+    owners = (*func.buffers, *[s.buffer for s in ir.nodes_of(func.body, ir.Allocate)])  # an attribute may name a view
     found: dict[ir.Var, tuple[ir.Buffer, ...]] = {}
-    for b in dict.fromkeys((*func.buffers, *ir.nodes_of(func.body, ir.Buffer))):  # an allocation comes before its views
+    for b in dict.fromkeys((*owners, *ir.nodes_of(func.body, ir.Buffer))):
         found[b.data] = (*found.get(b.data, ()), b)
     if BARRIER.data in found:
         raise Unencodable(f"no buffer of a program is {BARRIER.name}")

@@ -6,7 +6,8 @@ question is asked for one arbitrary iteration of every enclosing loop.  ``unroll
 
 Threads do not all see the same memory.  What a thread allocates in scope ``shared`` is its thread block's, so it
 conflicts with what the other threads of the block do there.  Memory of scope ``local`` is one thread's, and nothing but
-``global`` memory is seen by several thread blocks: a loop over threads (blocks) may not use such memory from outside.
+``global`` memory is seen by several thread blocks: a loop over threads (over blocks, those of a cluster too) may not
+use such memory from outside.
 
 This is a judgement about one program.  No refinement says anything of it (``p ⊑ q`` is about serial runs), and no rule
 needs it.  It is asked of the program that is written, of every program that becomes machine code, and of the last one
@@ -88,22 +89,21 @@ def _no_conflict(loop: ir.For, a: Access, b: Access) -> str:
 
 def _common(run: Instance, loop: ir.For) -> Iterator[Access]:
     """The accesses to memory that is shared by all iterations."""
-    threads = loop.thread.startswith("threadIdx")
-    for a in run.accesses:
-        if a.buffer.data not in run.local or (threads and _kind(a.buffer) in ("shared", "warp")):
-            yield a
+    shared = ("shared", "warp") if loop.thread.startswith("threadIdx") else ()
+    return (a for a in run.accesses if a.buffer.data not in run.local or _kind(a.buffer) in shared)
 
 
 def _reached(loop: ir.For, run: Instance, path: ir.Path) -> Iterator[Question]:
     """Questions whether an iteration uses memory from outside of the loop that is private to a thread or thread
     block."""
-    private = {"threadIdx": ("local",), "blockIdx": ("local", "shared", "warp", "wmma")}.get(loop.thread[:-2], ())
+    kind, blocks = loop.thread.partition(".")[0], ("local", "shared", "warp", "wmma")
+    private = {"threadIdx": ("local",), "blockIdx": blocks, "clusterCtaIdx": blocks}.get(kind, ())
     for a in run.outer():  # each access: one that no run gets to says nothing of the others
         if _kind(a.buffer) in private:
             claim = (
-                f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses "
-                f"{a.buffer.name} of scope {a.buffer.scope} from outside, of which each has its own"
+                f"the loop over {loop.var.name} is bound to {loop.thread}: none of its iterations uses {a.buffer.name}"
             )
+            claim += f" of scope {a.buffer.scope} from outside, of which each has its own"
             yield Question("race", claim, run.context, a.given, f.FALSE, (*path, 0, *a.place), "after")
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from verified_tir.ir.dtype import BOOL, VOID, DType
-from verified_tir.ir.float_bits import float_of
+from verified_tir.ir.float_bits import float_of, round_to
 from verified_tir.ir.floats import bits_of
 from verified_tir.semantics.values import Number, wrap
 
@@ -208,7 +208,7 @@ class Terms:
         else:
             payload = int(value) - (1 << 64) if int(value) >= 1 << 63 else int(value)
         found = int(self.intern(self.code("const", dtype), payload)[0])
-        self.flags[found] = _float_flags(float(value)) if dtype.is_float else 0
+        self.flags[found] = _float_flags(round_to(dtype, float(value))) if dtype.is_float else 0
         return found
 
     def constants(self, dtype: DType, values: Ids) -> Ids:

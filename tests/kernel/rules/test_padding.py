@@ -21,6 +21,7 @@ from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.theorem import Refines, apply, reflexive
 
 PARAMS = 'B: T.Buffer((5,), "{0}"), C: T.Buffer((5,), "{0}"), n: T.int32'
+READ = "the padding of B is read from no padding that is undefined, or read itself (Refuted)"
 STAGE = "for y, z in T.grid(3, 2):\n    if y * 2 + z >= 5:\n        B[y, z] = {}\n"
 
 
@@ -36,7 +37,7 @@ def padded(text: str, dtype: str = "int32", pad: str = "undef") -> Refines:
     """``text`` with ``B`` in tiles of two already: the same program, written before the layout changed."""
     before = program("pass", PARAMS.format(dtype))
     free = Undef(before.buffers[0].dtype) if pad == "undef" else None
-    moved = apply(tiled(before.buffers[0], free), reflexive(before), PROVER)
+    moved = apply(tiled(before.buffers[0], free), reflexive(before, definite=True), PROVER)
     assert isinstance(moved, Refines)
     return _with_body(moved, program(text, PARAMS.format(dtype).replace("(5,)", "(3, 2)", 1)))
 
@@ -199,17 +200,14 @@ def test_what_is_no_value_for_it() -> None:
     assert "mentions B" in reason(theorem, load(same_block, 0, 0))
     assert "not a parameter with that padding" in reason(theorem, const(1), 1)
     assert "safety: B[3, 0]: in bounds" in reason(theorem, load(b, 3, 0))
-    assert "a divisor that is undef" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 0, 1)))
+    assert "no division by zero" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 0, 1)))
+    assert "a divisor that is undef" in reason(theorem, binary("floordiv", load(b, 0, 0), load(b, 2, 1)))
 
 
 def test_forbidden_padding_is_not_read() -> None:
     """Free padding on the left of every row; the element at [2, 2] is padding of the first layout, and forbidden."""
     theorem = padded("C[0] = 1", pad="none")
-    x, y, p, q = (Var.fresh(name) for name in "xypq")
-    shifted = LayoutMap((x, y), (x, y + 1), (p, q), (p, q - 1), (const(3), const(3)), q < 1)
-    b = theorem.after.buffers[0]
-    moved = apply(Relayout(b, shifted, Undef(b.dtype)), theorem, PROVER)
-    assert isinstance(moved, Refines), why(moved)
+    moved = _shifted(theorem)
     b = moved.after.buffers[0]
     assert "accessible" in reason(moved, load(b, 2, 2))
     found = declared(moved, load(b, 2, 1))
@@ -219,22 +217,48 @@ def test_forbidden_padding_is_not_read() -> None:
 
 def test_padding_is_not_read_from_itself() -> None:
     """No memory would have it: ``B[2, 1] == B[2, 1] + 1``.  Nor in a circle, by way of another padding."""
-    claim = "the padding of B is not read from such padding itself (Refuted)"
     theorem = padded("C[0] = 1")
     b = theorem.after.buffers[0]
-    assert claim in reason(theorem, load(b, 2, 1) + 1)
-    assert claim in reason(theorem, load(b, 2, 1))
-    assert claim in reason(theorem, load(b, 0, 0) + load(b, 2, 1))
+    assert READ in reason(theorem, load(b, 2, 1) + 1)
+    assert READ in reason(theorem, load(b, 2, 1))
+    assert READ in reason(theorem, load(b, 0, 0) + load(b, 2, 1))
+    moved = _shifted(theorem)
+    assert [v is None or isinstance(v, Undef) for v in (w.value for w in moved.paddings)] == [True, True]
+    old = declared(moved, load(moved.after.buffers[0], 1, 1), 1)  # of the first layout
+    assert isinstance(old, Refines), why(old)
+    assert READ in reason(old, load(old.after.buffers[0], 2, 2) + 1, 0)
+    assert isinstance(declared(old, load(old.after.buffers[0], 1, 1), 0), Refines)
+
+
+def _shifted(theorem: Refines) -> Refines:
+    """Free padding on the left of every row: a second padding."""
     x, y, p, q = (Var.fresh(name) for name in "xypq")
     shifted = LayoutMap((x, y), (x, y + 1), (p, q), (p, q - 1), (const(3), const(3)), q < 1)
+    b = theorem.after.buffers[0]
     moved = apply(Relayout(b, shifted, Undef(b.dtype)), theorem, PROVER)
     assert isinstance(moved, Refines), why(moved)
-    assert [v is None or isinstance(v, Undef) for v in (w.value for w in moved.paddings)] == [True, True]
-    old = declared(moved, load(moved.after.buffers[0], 0, 0), 1)  # of the first layout, read from padding of the second
-    assert isinstance(old, Refines), why(old)
-    circle = load(old.after.buffers[0], 2, 2) + 1
-    assert claim in reason(old, circle, 0)
-    assert isinstance(declared(old, load(old.after.buffers[0], 1, 1), 0), Refines)
+    return moved
+
+
+def test_padding_is_not_read_from_padding_that_gets_its_value_later() -> None:
+    """While ``B[0, 0]`` is undefined nothing is said of ``B[2, 2] == B[0, 0]``.  Then B[0, 0] would be written and
+    declared to hold B[0, 1], before and after, which the program changes; and B[2, 2] holds what it held."""
+    moved = _shifted(padded("B[0, 0] = C[0]"))
+    b = moved.after.buffers[0]
+    assert READ in reason(moved, load(b, 0, 0), 1)
+    written = apply(Insert((), store(b, load(b, 0, 1), 0, 0), "after"), moved, PROVER)
+    assert isinstance(written, Refines), why(written)
+    assert READ in reason(written, load(b, 0, 0), 1)
+    constant = declared(moved, const(7))
+    assert isinstance(constant, Refines)
+    assert isinstance(declared(constant, load(b, 0, 0), 1), Refines)  # 7 it is and remains
+
+
+def test_what_padding_reads_is_defined_at_the_end() -> None:
+    """Of ``B[2, 1] == B[0, 0]`` nothing is said while B[0, 0] is undefined.  But a later step may fill it."""
+    fails('B[0, 0] = T.undef("int32")')
+    fails('B[0, 0] = T.undef("int32") * 0\n' + STAGE.format("0"))
+    holds("B[0, 0] = 0\n" + STAGE.format("0"))
 
 
 def test_it_is_declared_once() -> None:
@@ -271,3 +295,23 @@ def test_what_is_undefined_holds_no_value() -> None:
     """Nothing times 0 has the value 0 in the logic, and is undefined all the same."""
     holds(STAGE.format("0"), const(0))
     fails(STAGE.format('T.undef(dtype="int32") * 0'), const(0))
+
+
+@pytest.mark.parametrize("owed", [True, False])
+def test_what_the_value_reads_is_defined_at_the_end(*, owed: bool) -> None:
+    """Nothing would be said of the padding, and then the store of undef would be erased: it is not what B[0, 0] is."""
+    theorem = padded("B[0, 0] = T.undef('int32')\nB[2, 1] = 7")
+    b = theorem.after.buffers[0]
+    found = apply(PadValue(b, 0, first(theorem), owed), theorem, PROVER)
+    assert isinstance(found, Unproved) and found.obligation.name == "padding"
+    theorem = padded("B[0, 0] = 7\nB[2, 1] = 7")
+    found = apply(PadValue(theorem.after.buffers[0], 0, first(theorem), owed), theorem, PROVER)
+    assert isinstance(found, Refines), why(found)
+
+
+@pytest.mark.parametrize("definite", [True, False])
+def test_what_the_value_of_untouched_padding_reads_is_defined(*, definite: bool) -> None:
+    """A later step may store anything where nothing is defined, and the padding stays what it was."""
+    f = program("C[0] = 1", PARAMS.format("int32"))
+    found = apply(tiled(f.buffers[0], load(f.buffers[0], 0)), reflexive(f, definite=definite), PROVER)
+    assert isinstance(found, Refines) is definite

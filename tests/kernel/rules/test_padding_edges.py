@@ -33,7 +33,7 @@ def then(theorem: Refines, *rules: Rule) -> Refines:
 
 def both(text: str) -> Refines:
     """``text`` with both parameters in tiles: the padding of B is free, that of C holds 7."""
-    start = reflexive(program("pass", PAIR))
+    start = reflexive(program("pass", PAIR), definite=True)
     free = then(start, tiled(start.after.buffers[0], Undef(const(0).dtype)))
     return _with_body(then(free, tiled(free.after.buffers[1], const(7))), program(text, TILED))
 
@@ -56,7 +56,7 @@ def test_each_parameter_has_padding_of_its_own() -> None:
 
 def test_padding_of_another_parameter_may_be_anywhere() -> None:
     """B[0, 0] is not padding of B, though C[0, 0] is padding of C that holds C[2, 2]."""
-    start = reflexive(program("pass", PAIR))
+    start = reflexive(program("pass", PAIR), definite=True)
     start = then(start, tiled(start.after.buffers[0], None))
     c = start.after.buffers[1]
     x, p, q = (Var.fresh(name) for name in "xpq")
@@ -107,7 +107,7 @@ def reason_of(found: Refines | NoMatch | Unproved) -> str:
 
 def test_a_value_mentions_symbols_only() -> None:
     floats = 'B: T.Buffer((5,), "float32"), C: T.Buffer((5,), "float32"), r: T.float32'
-    start = reflexive(program("pass", floats))
+    start = reflexive(program("pass", floats), definite=True)
     b = start.after.buffers[0]
     theorem = then(start, tiled(b, Undef(b.dtype)))
     r = theorem.after.params[-1]
@@ -118,7 +118,7 @@ def test_a_value_mentions_symbols_only() -> None:
 
 
 def test_a_value_makes_no_opaque_call() -> None:
-    start = reflexive(program("pass", PAIR))
+    start = reflexive(program("pass", PAIR), definite=True)
     old = start.after.buffers[0]
     theorem = then(start, tiled(old, Undef(old.dtype)))
     new = theorem.after.buffers[0]

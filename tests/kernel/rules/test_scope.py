@@ -116,9 +116,10 @@ def test_rescope_of_what_threads_use() -> None:
     outside = program(threads.format(f"{ALLOC}\n", "threadIdx.x", "", "i", "i"))
     accepted(outside, rescoped((), "shared"))
     refused(outside, rescoped((), "local"), "uses t of scope local from outside")
-    blocks = program(threads.format(f"{ALLOC}\n", "blockIdx.x", "", "i", "i"))
-    for scope in ("local", "shared", "wmma.accumulator", "warp"):
-        refused(blocks, rescoped((), scope), f"uses t of scope {scope} from outside")
+    for thread in ("blockIdx.x", "clusterCtaIdx.x", "blockIdx"):
+        blocks = program(threads.format(f"{ALLOC}\n", thread, "", "i", "i"))
+        for scope in ("local", "shared", "wmma.accumulator", "warp"):
+            refused(blocks, rescoped((), scope), f"uses t of scope {scope} from outside")
     accepted(program(threads.format(f"{ALLOC}\n", "vthread.x", "", "i", "i")), rescoped((), "local"))
 
 

@@ -13,7 +13,8 @@ the padding held is then nothing that is known, so that it was left alone is not
 
 ``v`` may read A: then it is the value that the elements read have at that moment, at entry and again at exit.  It may
 not be read from padding whose value is read from A in turn, this one or another: ``A[y] == A[y] + 1`` is true of no
-memory, and then ρ′ would relate none.  Where v is undefined nothing is said.
+memory, and then ρ′ would relate none.  Where v is undefined nothing is said.  So what v reads is defined at exit, and
+no padding that is undefined: a later step may define it, and then more would be said than was proved.
 
 The program does not change.  The relation records this as a layout change that moves nothing.
 """
@@ -31,7 +32,7 @@ from verified_tir.kernel.effects import opaque_calls
 from verified_tir.kernel.memory import Entry, Padding
 from verified_tir.kernel.obligation import Misfit, ParameterMap, Question
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes, safe_questions
+from verified_tir.kernel.rules.common import safe_questions
 from verified_tir.kernel.rules.layout import anywhere
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
@@ -81,13 +82,13 @@ def holds(context: Context, p: Padding, untouched: bool) -> Iterator[Question]:
     here.passed(here.encoder().encode(p.predicate))
     run = instance(here, ir.Evaluate(value))
     yield from safe_questions(run.context, (s for _, s in run.safety), (), ())
-    for load in run.accesses:  # what the value reads is not padding whose value is read from memory in turn
+    for load in run.accesses:  # what the value reads is no padding that is undefined, or read from memory in turn
         for q in here.entry.paddings:
-            if q.buffer is load.buffer and q.value is not None and ir.nodes_of(q.value, ir.Load):
+            if q.buffer is load.buffer and any(isinstance(n, (ir.Load, ir.Undef)) for n in ir.walk(q.at_entry)):
                 inside = here.bound(q.indices, load.indices).encoder().value(q.predicate)
-                claim = f"the padding of {p.buffer.name} is not read from such padding itself"
+                claim = f"the padding of {p.buffer.name} is read from no padding that is undefined, or read itself"
                 yield Question("padding", claim, run.context, load.given, f.not_(inside), (), "after")
-    if not untouched or p.owed or opaque_calls(body) or changes(body, (value,)):
+    if not untouched or p.owed or opaque_calls(body) or ir.nodes_of(value, ir.Load):
         context.execute(body)
         yield holds_value(context, p, value)
 
@@ -113,9 +114,9 @@ def holds_value(context: Context, p: Padding, value: ir.Expr) -> Question:
     """
     ys, here = anywhere(context, p.indices, p.buffer.shape)
     encoder = here.bound(p.indices, ys).encoder()
-    inside = encoder.value(p.predicate)
     lane = here.any_lane(value)
     found, wanted = encoder.encode(ir.Load(p.buffer, p.indices), lane), encoder.encode(value, lane)
-    goal = f.implies(wanted.defined, f.and_(found.defined, f.eq(found.value, wanted.value)))
+    same, reads = f.and_(found.defined, f.eq(found.value, wanted.value)), ir.nodes_of(value, ir.Load)
+    goal = f.and_(wanted.defined, same) if reads else f.implies(wanted.defined, same)
     claim = f"the padding of {p.buffer.name} holds its value at the end"
-    return Question("padding", claim, here, (inside,), goal, (), "after")
+    return Question("padding", claim, here, (encoder.value(p.predicate),), goal, (), "after")

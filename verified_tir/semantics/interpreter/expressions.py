@@ -32,6 +32,7 @@ from verified_tir.ir.expr import (
     Undef,
     Var,
 )
+from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError
 from verified_tir.semantics.calls import call_operation
@@ -51,8 +52,8 @@ def meaning_of(expr: Expr, data: DataVars) -> Meaning:  # noqa: PLR0911 (one cas
     match expr:
         case IntImm(type=t, value=value):
             return _constant(bool(value) if t.is_bool else value)
-        case FloatImm(value=value):
-            return _constant(value)
+        case FloatImm(type=t, value=value):
+            return _constant(round_to(t, value))
         case Undef(type=t):
             return _constant(vector([UNDEF] * t.lanes))
         case Var(type=PointerType()):
