@@ -41,8 +41,8 @@ FIVE = LayoutMap((x,), (x,), (y,), (y,), (const(5),), binary("ge", y, 4))
 DOUBLED = LayoutMap((x,), (x * 2,), (y,), (y // 2,), (const(8),), binary("ne", y % 2, 0))
 
 
-def then(f: PrimFunc, *rules: Rule) -> Refines:
-    theorem = reflexive(f)
+def then(f: PrimFunc, *rules: Rule, definite: bool = False) -> Refines:
+    theorem = reflexive(f, definite=definite)
     for rule in rules:
         new = apply(rule, theorem, PROVER)
         assert isinstance(new, Refines), why(new)
@@ -271,7 +271,7 @@ def test_earlier_padding_that_reads_an_element() -> None:
     f = program("B[0] = A[0]", 'A: T.Buffer((5,), "int32"), B: T.Buffer((4,), "int32")')
     pairs = LayoutMap((x,), (x // 2, x % 2), (y, z), (y * 2 + z,), (const(3), const(2)), y * 2 + z >= 5)
     a = buffer(f, "A")
-    tiled = then(f, Relayout(a, pairs, load(a, y - 2)))
+    tiled = then(f, Relayout(a, pairs, load(a, y - 2)), definite=True)
     turned = LayoutMap((x, y), (y, x), (p, q), (q, p), (const(2), const(3)), FALSE)
     theorem = apply(Relayout(tiled.after.buffers[0], turned, None), tiled, PROVER)
     assert isinstance(theorem, Refines), why(theorem)
