@@ -26,7 +26,7 @@ def begin(func: ir.PrimFunc, entry: Entry) -> Context:
         context.env[v] = Encoded(term, f.TRUE, v.dtype.is_float)
         if v.dtype.is_int:
             context.path.append(in_range(term, v.dtype))
-    for b in dict.fromkeys((*ir.symbolic(func.buffers), *entry.shapes)):
+    for b in dict.fromkeys((*ir.symbolic(func.buffers), *ir.symbolic(entry.shapes))):
         context.path.extend(shape_bounds(context, b))
     context.new_versions(Entered(), *[b.data for b in func.buffers])
     return context
