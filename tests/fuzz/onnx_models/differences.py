@@ -26,6 +26,7 @@ from tests.fuzz.onnx_models.opinion import (
     old,
     only,
     operands,
+    other_zeros,
     power_by_floats,
     power_of_integers,
     powers_of_two,
@@ -36,6 +37,7 @@ from tests.fuzz.onnx_models.opinion import (
     saturated,
     shrunk,
     wrapped,
+    zeros,
 )
 from verified_tir.graph.ir import Array
 
@@ -107,7 +109,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "`ReduceMax`, `ReduceMin`, `GlobalMaxPool` with NaN", ("ReduceMax", "ReduceMin", "GlobalMaxPool"), "reference",
-        nan, "NaN", "depends on where it stands", "NaN, as `Max` and `Min`",
+        nan, "NaN", "depends on where it stands", "NaN, as `Max` and `Min`", besides=zeros,
     ),
     Difference(
         "`Dropout`, its mask, before opset 12", ("Dropout",), "neither", lambda o: o.model.opset < 12,
@@ -189,9 +191,10 @@ DIFFERENCES: tuple[Difference, ...] = (
         "the nearest end of the type, 0 of NaN; the specification leaves it undefined", power_by_floats,
     ),
     Difference(
-        "`Max`, `Min` of 0.0 and -0.0", ("Max", "Min"), "either",
-        lambda o: floating(o.operand(0)) and only(o, o.onnxruntime, lambda a: a == 0),
-        "the last one of them", "any of them", "the last one of them; the specification is silent",
+        "`Max`, `Min`, `ReduceMax`, `ReduceMin`, `MaxPool`, `GlobalMaxPool` of 0.0 and -0.0",
+        ("Max", "Min", "ReduceMax", "ReduceMin", "MaxPool", "GlobalMaxPool"), "either", other_zeros,
+        "any of them", "any of them", "one of them, of `Max` and `Min` the last one; the specification is silent",
+        besides=zeros,
     ),
     Difference(
         "`Softplus` of large float64", ("Softplus",), "reference",

@@ -72,6 +72,23 @@ def only(o: Opinion, theirs: object, where: Callable[[Array], npt.NDArray[np.boo
     return not alike.all() and bool((alike | where(ours)).all())
 
 
+def zeros(o: Opinion) -> npt.NDArray[np.bool_]:
+    """Where our result is a zero, and that of each other evaluator, too: their signs may differ."""
+    found: npt.NDArray[np.bool_] = o.result == 0
+    for theirs in (o.reference, o.onnxruntime):
+        if isinstance(theirs, np.ndarray) and theirs.shape == found.shape:
+            found = found & (theirs == 0)
+    return found
+
+
+def other_zeros(o: Opinion) -> bool:
+    """Whether another's result differs, and only in the sign of zeros."""
+    return floating(o.operand(0)) and any(
+        only(o, theirs, lambda a: a == 0) and bool((np.asarray(theirs) == 0)[o.result == 0].all())
+        for theirs in (o.reference, o.onnxruntime)
+    )
+
+
 def no_powers(o: Opinion) -> bool:
     """Whether numbers that are negative, or infinite, become powers of two."""
     if o.ours is None or str(o.ours.dtype) != "float8_e8m0fnu":
