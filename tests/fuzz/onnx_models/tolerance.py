@@ -24,7 +24,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 FUNCTIONS: Final = frozenset({
     "Exp", "Log", "Sqrt", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh",
     "Cosh", "Asinh", "Acosh", "Atanh", "Pow", "Elu", "Celu", "Selu", "Gelu", "Mish", "HardSigmoid", "HardSwish",
-    "Softsign", "Reciprocal", "LeakyRelu", "PRelu", "Div", "ThresholdedRelu", "Shrink", "Mean", "Clip",
+    "Softsign", "Reciprocal", "LeakyRelu", "PRelu", "Div", "ThresholdedRelu", "Shrink", "Clip",
     "DequantizeLinear", "HannWindow", "HammingWindow", "BlackmanWindow",
 })  # fmt: skip
 """Operators on elements whose results are rounded more than once, or not correctly."""
@@ -34,7 +34,7 @@ SUMS: Final = frozenset({
     "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare",
     "CumSum", "CumProd", "Softmax", "LogSoftmax", "LayerNormalization", "RMSNormalization", "BatchNormalization",
     "InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization", "LRN", "RNN", "GRU", "LSTM", "Resize",
-    "Upsample", "Attention", "RotaryEmbedding", "LinearAttention", "CausalConvWithState", "LpPool", "Sum",
+    "Upsample", "Attention", "RotaryEmbedding", "LinearAttention", "CausalConvWithState", "LpPool", "Sum", "Mean",
     "ScatterElements", "ScatterND", "AffineGrid", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "SwiGLU",
     "Swish",
 })  # fmt: skip
@@ -139,6 +139,8 @@ def _absolute(model: OnnxModel, ours: Array) -> float:
     if node.op in ("Gelu", "HardSwish", "Swish"):  # a number is added to what is nearly its negative
         (x,) = (*model.inputs.values(), *model.constants.values())
         return 4 * eps * _largest(x)
+    if node.op == "HardSigmoid":  # alpha times x, which is at most 1 + |beta| where it counts, and beta may cancel
+        return 4 * eps * (1.0 + abs(float(node.attributes.get("beta", 0.5))))
     if node.op.endswith("Window"):  # differences of cosines, which ONNX's definition computes in float32
         return max(4 * eps, 2.0**-21)
     if node.op == "AffineGrid":  # places are rounded before they are multiplied
