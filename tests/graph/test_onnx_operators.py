@@ -11,9 +11,11 @@ import pytest
 from numpy import inf, nan
 from onnx import defs, helper, numpy_helper
 
+from verified_tir import te
 from verified_tir.graph import GraphError
 from verified_tir.graph.execute import build, evaluate
 from verified_tir.graph.onnx import from_onnx
+from verified_tir.graph.operators.reduction import layer_norm
 
 
 def f4(*elements: Any) -> Any:
@@ -141,6 +143,20 @@ def test_layer_normalization_computes_in_the_type_of_stash() -> None:
     np.testing.assert_allclose(y, (wide - 4000) / wide.std(), rtol=1e-3)
     assert (y.dtype, mean.dtype, inverse.dtype) == (np.float16, np.float32, np.float32)
     np.testing.assert_allclose([mean[0, 0], inverse[0, 0]], [4000, 1 / wide.std()], rtol=1e-6)
+
+
+def test_scale_and_bias_of_a_layer_normalization_are_broadcast() -> None:
+    x, one, three = f4(1, 2), f4(2), f4(3, 4)
+    normal = np.array([-1, 1], np.float32)
+    for scale, bias in ((three, one), (one, three), (one, one), (three, three)):
+        (found,) = computed("LayerNormalization", x, scale, bias, axis=0, epsilon=0.0)
+        np.testing.assert_allclose(found, normal * scale + bias, rtol=1e-6)
+
+
+def test_what_is_normalised_has_the_shape_of_scale_and_shift() -> None:
+    for gamma, beta in (((2,), (1,)), ((3,), (2,)), ((2,), (2, 1))):
+        with pytest.raises(GraphError, match="has the shape"):
+            layer_norm(*(te.placeholder(s, dtype="float32") for s in ((2,), gamma, beta)))
 
 
 def test_an_exponent_is_not_rounded_to_the_type_of_the_base() -> None:

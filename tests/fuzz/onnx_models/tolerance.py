@@ -173,6 +173,10 @@ def extreme(model: OnnxModel) -> bool:
             size = np.abs(a.astype(np.float64))
             if (np.isfinite(size) & (size != 0) & ((size > most) | (size < 1 / most))).any():
                 return True
+        elif a.dtype.kind in "iu" and a.dtype.itemsize >= 4:  # the others compute in float64, or not
+            wide = a.astype(np.float64)
+            if (np.abs(wide) >= 2.0 ** (4 * a.dtype.itemsize - 1)).any():
+                return True
     return False
 
 

@@ -28,7 +28,8 @@ def _layer_norm(c: Converter) -> Value | list[Value]:
     axes, epsilon = tuple(range(axis, x.rank)), float(c.attributes.get("epsilon", 1e-5))
     stash = c.reader.dtype(c.attributes.get("stash_type", 1), "stash_type")
     bias = c.value(2) if c.has(2) else None
-    if stash == x.dtype and not c.several and scale.dims == x.dims[axis:]:
+    whole = scale.dims == x.dims[axis:] and (bias is None or bias.dims == scale.dims)
+    if stash == x.dtype and not c.several and whole:
         zero = c.builder.constant(np.zeros(scale.shape, scale.dtype), "bias") if bias is None else bias
         return c.op("nn.layer_norm", x, scale, zero, axes=axes, epsilon=epsilon)
     mean, inverse, made = _normalised(c, x, axes, epsilon, stash)

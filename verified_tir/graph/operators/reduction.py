@@ -128,6 +128,11 @@ def batch_norm(
 def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, axes: Sequence[int] = (-1,), epsilon: float = 1e-5) -> Tensor:
     """(x - mean) / √(variance + ε) · γ + β with mean and variance along the axes."""
     every = sorted(axis_of(a, x.ndim) for a in axes)
+    size = [dims(x)[a] for a in every]
+    for t in (gamma, beta):
+        if dims(t) != size:
+            given = shape_text(dims(t))
+            raise GraphError(f"{t.name} has the shape {shape_text(size)} of what is normalised, not {given}")
     count = counted(x, every)
     total = reduced(x, te.sum, every, True, name="total")
     centred = te.compute(x.shape, lambda *i: x(*i) - at(total, i) / count, name="centred")
