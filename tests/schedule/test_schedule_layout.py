@@ -29,6 +29,9 @@ MAPS: list[tuple[str, str, Any]] = [
     ("add_2d", "C", lambda i, j: [i // 2, j // 3, i % 2, j % 3]),
     ("add_2d", "B", lambda i, j: [i * 7 + j]),
     ("add_2d", "B", lambda i, j: [i, i + j]),
+    ("add_2d", "B", lambda i, j: [i, j ^ (i & 3)]),
+    ("add_2d", "A", lambda i, j: [(i & 1) << 1 | (j & 1) | (i & 2) << 2 | (j & 2) << 1 | (i & 4) << 3 | (j & 4) << 2]),
+    ("symbolic_3d", "A", lambda i, j, k: [i, j, k ^ (j & 7)]),
     ("scale_3d", "A", lambda *indices: list(reversed(indices))),
     ("scale_3d", "B", lambda i, *rest: [rest[0], i, rest[1] // 2, rest[1] % 2]),
     ("copy_4d", "B", lambda n, h, w, c: [n, c // 2, h, w, c % 2]),
@@ -64,6 +67,11 @@ def test_layouts_keep_the_result(name: str, buffer: str, index_map: Any) -> None
         s = Schedule(program(name))
         s.transform_layout(buffer, index_map, pad_value=value)
         agree(s, work=250)
+
+
+def test_a_swizzle_that_loses_a_bit_is_refused() -> None:
+    lossy = lambda i, j: [i & 6, j ^ (i & 3)]  # noqa: E731
+    refused("matmul", lambda s: s.transform_layout("C", lossy), "no two elements of C are mapped to the same place")
 
 
 def test_the_interface_holds_the_packed_array() -> None:

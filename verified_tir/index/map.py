@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias, final
 import numpy as np
 import numpy.typing as npt
 
+from verified_tir.index.bits import without_bit_operations
 from verified_tir.index.box import holds
 from verified_tir.index.errors import (
     IndexMapError,
@@ -151,7 +152,8 @@ class IndexMap:
         if len(shape) != len(self.inputs):
             raise IndexMapError(f"a map of {len(self.inputs)} indices meets a shape of {len(shape)} dimensions")
         extents = tuple(_extent(e, v.dtype) for e, v in zip(shape, self.inputs, strict=True))
-        return on_box(self.inputs, self.outputs, extents)
+        ranges = {v: (const(0, v.dtype), e) for v, e in zip(self.inputs, extents, strict=True)}
+        return on_box(self.inputs, without_bit_operations(self.outputs, ranges), extents)
 
     def padded_shape(self, shape: Sequence[Expr | int]) -> tuple[Expr, ...]:
         """The extents of the box ``[0, max+1)`` that holds every output for inputs in ``shape``.

@@ -110,6 +110,36 @@ class ExprSugar:
     def __rmod__(self: Any, other: ExprLike) -> e.Expr:
         return binary("floormod", other, self)
 
+    def __and__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("bitand", self, other)
+
+    def __rand__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("bitand", other, self)
+
+    def __or__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("bitor", self, other)
+
+    def __ror__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("bitor", other, self)
+
+    def __xor__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("bitxor", self, other)
+
+    def __rxor__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("bitxor", other, self)
+
+    def __lshift__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("shl", self, other)
+
+    def __rlshift__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("shl", other, self)
+
+    def __rshift__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("shr", self, other)
+
+    def __rrshift__(self: Any, other: ExprLike) -> e.Expr:
+        return binary("shr", other, self)
+
     def __neg__(self: Any) -> e.Expr:
         if self.dtype.is_float:
             return e.Binary("mul", const(-1.0, self.dtype), self)

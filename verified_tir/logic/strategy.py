@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from verified_tir.logic import formula as f
 from verified_tir.logic.deduction import Deduction
+from verified_tir.logic.divisions import has_many_divisions, work_out
 from verified_tir.logic.formula import FLOAT_SORTS, Term, subterms
 from verified_tir.logic.generalise import Hidden
 from verified_tir.logic.names import has_bits, has_floats, names_in
@@ -112,6 +113,10 @@ def _decide(d: Deduction, given: tuple[Term, ...], quick: bool) -> Verdict:
         verdict = d.ask(*partly_known(d, given))
         if isinstance(verdict, Proved):
             return verdict
+    if has_many_divisions(d.goal):
+        d.ask(given, work_out(d, given))
+        if d.proved:
+            return Proved(how="divisions")
     return d.ask(given, d.goal)
 
 

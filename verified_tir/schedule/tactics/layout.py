@@ -202,11 +202,11 @@ def layout_map(mapping: IndexMap, buffer: Buffer, wanted: Sequence[Expr | int] |
     try:
         beyond = [y >= least for y, n, least in zip(box.hit_vars, shape, box.padded, strict=True) if n is not least]
         padding = any_of([e for e in (box.padding(True), *beyond) if e is not FALSE])
-        return LayoutMap(mapping.inputs, mapping.outputs, box.hit_vars, box.inverse, shape, padding)
+        return LayoutMap(mapping.inputs, box.outputs, box.hit_vars, box.inverse, shape, padding)
     except NotInjective:
         hit = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
         wrong = tuple(const(0, v.dtype) for v in mapping.inputs)
-        return LayoutMap(mapping.inputs, mapping.outputs, hit, wrong, shape, FALSE)
+        return LayoutMap(mapping.inputs, box.outputs, hit, wrong, shape, FALSE)
 
 
 def _roomy(least: tuple[Expr, ...], wanted: Sequence[Expr | int]) -> tuple[Expr, ...]:
