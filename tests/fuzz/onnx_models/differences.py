@@ -310,6 +310,10 @@ DIFFERENCES: tuple[Difference, ...] = (
         "in float64", "in float32", "in float32, by ONNX's definition by other operators",
     ),
     Difference(
+        "`ReduceLogSumExp` with infinities and NaN", ("ReduceLogSumExp",), "either", lambda o: infinite(o) and nan(o),
+        "NaN", "depends on where NaN stands", "NaN where an element is; else ∞",
+    ),
+    Difference(
         "`ReduceLogSumExp` with infinities", ("ReduceLogSumExp",), "onnxruntime", infinite,
         "NaN, ∞ - ∞", "∞", "∞, by ONNX's definition by other operators",
     ),
