@@ -37,15 +37,25 @@ class Bounds:
         self._span: dict[Expr, tuple[Poly, Poly]] = {}
         self._memo: dict[Expr, Interval] = {}
         self._facts: list[Poly] = []
+        self._sums: list[Poly] = []
+        """Given facts about several terms."""
         self._inner: dict[Expr, bool] = {}
         for var, (low, extent) in ranges.items():
             first, count = as_poly(low), as_poly(extent)
             self._span[var] = (first, first + count - 1)
             self._learn(count - 1)
-        for fact in facts:
+        self._given = (dict(ranges), tuple(facts))
+        for fact in self._given[1]:
             self._learn(fact)
+            if len(fact.without_offset().terms) > 1:
+                self._sums.append(fact)
         for fact in tuple(self._facts):
             self._learn_factors(fact)
+
+    def given(self, facts: Iterable[Poly]) -> Bounds:
+        """These bounds, where more polynomials are ≥ 0."""
+        ranges, known = self._given
+        return Bounds(ranges, (*known, *facts))
 
     def _learn(self, fact: Poly) -> None:
         """Note ``fact ≥ 0``; one that bounds a single symbol becomes its interval."""
@@ -81,8 +91,8 @@ class Bounds:
 
     # ------------------------------------------------------------------ constant intervals
 
-    def interval(self, poly: Poly) -> Interval:
-        """Constant bounds of the polynomial, by interval arithmetic."""
+    def interval(self, poly: Poly, with_facts: bool = True) -> Interval:
+        """Constant bounds of the polynomial, by interval arithmetic and from sums of which bounds are known."""
         low: int | None = 0
         high: int | None = 0
         for m, k in poly.terms.items():
@@ -93,6 +103,20 @@ class Bounds:
                 a, b = b, a
             low = None if low is None or a is None else low + k * a
             high = None if high is None or b is None else high + k * b
+        if self._sums and with_facts and len(poly.terms) > 1:
+            return self._narrower(poly, low, high)
+        return low, high
+
+    def _narrower(self, poly: Poly, low: int | None, high: int | None) -> Interval:
+        """Bounds that follow from a known sum that is in ``poly`` several times."""
+        for fact in self._sums:
+            lead = next(m for m in fact.terms if m)
+            times, left = divmod(poly.terms.get(lead, 0), fact.terms[lead])
+            if times and not left:
+                rest = poly - fact.scale(times)
+                if len(rest.terms) < len(poly.terms):
+                    least, most = self.interval(rest, with_facts=False)
+                    low, high = (_known_greatest(low, least), high) if times > 0 else (low, _known_least(high, most))
         return low, high
 
     def atom_interval(self, atom: Expr) -> Interval:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from verified_tir.ir.expr import FALSE, TRUE, Binary, Expr, IntImm, Not
+from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.poly import Poly, as_poly
 
 NEGATED = {"lt": "ge", "ge": "lt", "le": "gt", "gt": "le", "eq": "ne", "ne": "eq"}
 
@@ -61,3 +63,18 @@ def choose(kind: Callable[[Expr, Expr, Expr], Expr], condition: Expr, a: Expr, b
     if condition is TRUE or a is b:
         return a
     return b if condition is FALSE else kind(condition, a, b)
+
+
+def facts_of(conditions: Iterable[Expr]) -> Iterator[Poly]:
+    """Polynomials that are ≥ 0 where all of some conditions are true."""
+    for condition in conditions:
+        match condition:
+            case Binary(op=op, a=a, b=b) if a.dtype.is_int and a.dtype.lanes == 1 and is_index(a) and is_index(b):
+                x, y = as_poly(a), as_poly(b)
+                if op in ("lt", "le"):
+                    yield y - x - (1 if op == "lt" else 0)
+                elif op in ("gt", "ge"):
+                    yield x - y - (1 if op == "gt" else 0)
+                elif op == "eq":
+                    yield x - y
+                    yield y - x

@@ -197,8 +197,6 @@ class _Search:
             self.known[atom] = value
             return True
         self.atoms[atom] = value
-        if isinstance(atom, Binary) and atom.op == "bitxor":
-            return self.learn_xor(atom.a, atom.b, value) or self.learn_xor(atom.b, atom.a, value)
         digit = digit_of(atom, self.inner.bounds)
         if digit is None or not self.free_of_inputs(digit.lower):
             return False
@@ -206,14 +204,6 @@ class _Search:
             return False
         if digit.extent is None or not self.learn_window(digit, value):
             self.learn_digit(digit, value)
-        return True
-
-    def learn_xor(self, a: Expr, b: Expr, value: Poly) -> bool:
-        """``a ^ b`` with ``a`` known gives ``b``."""
-        if self.unknowns(a):
-            return False
-        mask = render(self.value(a), self.dtype)
-        self.equations.append((as_poly(b), Poly.atom(Binary("bitxor", render(value, self.dtype), mask))))
         return True
 
     def learn_window(self, digit: Digit, value: Poly) -> bool:

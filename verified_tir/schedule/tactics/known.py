@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
-from verified_tir.index.conditions import conjuncts, negate
+from verified_tir.index.conditions import conjuncts, facts_of, negate
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load
-from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.poly import Poly, as_poly
+from verified_tir.ir.poly import Poly
 
 Values: TypeAlias = tuple[tuple[Load, Expr], ...]
 """Loads, and the constants that an assumption says they give."""
@@ -31,8 +30,7 @@ class Known:
 
     def given(self, condition: Expr) -> Known:
         """This, where a condition is true."""
-        parts = conjuncts(condition)
-        return Known((*self.facts, *[p for c in parts for p in _facts(c)]), self.values)
+        return Known((*self.facts, *facts_of(conjuncts(condition))), self.values)
 
     def denied(self, condition: Expr) -> Known:
         """This, where a condition is false."""
@@ -42,19 +40,6 @@ class Known:
         """This, after an assumption."""
         more = self.given(condition)
         return Known(more.facts, (*_values(conjuncts(condition)), *more.values))
-
-
-def _facts(condition: Expr) -> Iterator[Poly]:
-    match condition:
-        case Binary(op=op, a=a, b=b) if a.dtype.is_int and a.dtype.lanes == 1 and is_index(a) and is_index(b):
-            x, y = as_poly(a), as_poly(b)
-            if op in ("lt", "le"):
-                yield y - x - (1 if op == "lt" else 0)
-            elif op in ("gt", "ge"):
-                yield x - y - (1 if op == "gt" else 0)
-            elif op == "eq":
-                yield x - y
-                yield y - x
 
 
 def _values(conditions: Sequence[Expr]) -> Iterator[tuple[Load, Expr]]:

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from verified_tir.index.bounds import Bounds, Ranges
-from verified_tir.index.conditions import junction
+from verified_tir.index.conditions import conjuncts, facts_of, junction, negate, operands
 from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
-from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Cast, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
 from verified_tir.ir.visit import nodes_of, sub_statements
@@ -101,19 +102,37 @@ def _bounds(loop: For, path: Path, simplifier: Simplifier) -> Iterator[tuple[Pat
 def _shorter(e: Expr, simplifier: Simplifier) -> Expr:
     """A shorter equivalent, or ``e`` itself: what need not change stays as it was written."""
     match e:
-        case Binary(op="and" | "or" as op, a=a, b=b):
-            new = junction(op, [_shorter(a, simplifier), _shorter(b, simplifier)])
+        case Binary(op="and" | "or" as op):
+            new = junction(op, _not_implied(op, [_shorter(part, simplifier) for part in operands(op, e)], simplifier))
         case _:
             new = simplifier.expr(e)
     return new if new.dtype is e.dtype and size(new) < size(e) else e
 
 
+def _not_implied(op: str, parts: list[Expr], simplifier: Simplifier) -> list[Expr]:
+    """Conditions that are joined, each as it is where the others do not decide the whole.
+
+    The others are true then, of ``or`` false.  One that reads memory may not be left to others, nor decide them.
+    """
+    neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
+    for k, part in enumerate(parts):
+        others = [p for p in (*parts[:k], *parts[k + 1 :]) if is_index(p)]
+        facts = [*facts_of(others if op == "and" else [c for p in others for c in conjuncts(negate(p))])]
+        found = Simplifier(simplifier.bounds.given(facts)).expr(part) if facts and is_index(part) else part
+        if found in (neutral, absorbing):
+            rest = [*parts[:k], *parts[k + 1 :]]
+            return _not_implied(op, rest, simplifier) if found is neutral else [absorbing]
+    return parts
+
+
 def _simpler(simplifier: Simplifier, values: Values, e: Expr) -> Expr:
     """Index arithmetic and conditions in a shorter form, of a choice that is decided the arm, of a load its value where
-    that is known.
+    that is known, of a conversion to a value's own type the value.
 
     ``x == T.undef()`` in an assumption is not a comparison; only its parts change.
     """
+    if isinstance(e, Cast) and e.value.dtype is e.dtype:
+        return e.value
     if isinstance(e, Load):
         return next((value for load, value in values if load is e), e)
     arm = _chosen(e, simplifier)
