@@ -94,8 +94,13 @@ class Difference:
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         "`Softmax`, `LogSoftmax`, `Hardmax` before opset 13", ("Softmax", "LogSoftmax", "Hardmax"), "onnxruntime",
-        lambda o: old(o) and not (o.node.op == "Hardmax" and nan(o)),
+        lambda o: old(o) and not nan(o),
         "along one axis", "over all dimensions from the axis on", "as onnxruntime, and as those opsets say",
+    ),
+    Difference(
+        "`Softmax`, `LogSoftmax` before opset 13 with NaN", ("Softmax", "LogSoftmax"), "onnxruntime",
+        lambda o: old(o) and nan(o), "along one axis, where NaN is", "numbers, in some cases",
+        "over all dimensions from the axis on, where NaN is", besides=lambda o: np.isnan(o.result.astype(np.float64)),
     ),
     Difference(
         "`Hardmax` before opset 13 with NaN", ("Hardmax",), "any", lambda o: old(o) and nan(o),
