@@ -114,10 +114,12 @@ class Schedule(
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None
+        self.notes: list[str] = []
+        """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it."""
         prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()
         with walked("the program itself", program):
-            result = verify_program(program, prover, written=written)
+            result = verify_program(program, prover, written=written, notes=self.notes)
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
