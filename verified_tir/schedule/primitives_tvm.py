@@ -60,10 +60,10 @@ class TVMPrimitives(Primitives):
         return self._do("loop_partition", (loop, listed(factors)), lambda s: domains.loop_partition(s, loop, factors))
 
     @recorded
-    def merge(self, *loops: Handle) -> Var:
+    def merge(self, *handles: Handle) -> Var:
         """Merge loops of equal ranges, given in program order, into the first; gives it.  (TVM's ``merge``; see
         ``merge_loops``.)"""
-        return self._do("merge", loops, lambda s: domains.merge(s, loops))
+        return self._do("merge", handles, lambda s: domains.merge(s, handles))
 
     @recorded
     def add_unit_loop(self, block_or_loop: Handle) -> Var:
