@@ -288,6 +288,16 @@ def notes(s: Schedule) -> None:
     s.unannotate(i, "pragma_auto_unroll_max_step")
 
 
+def as_in_tvm(s: Schedule) -> None:
+    s.reindex("C", ("read", 1))
+    copy = s.cache_write("C", 0, "shared")
+    s.storage_align("C", 0, -1, 16, 8)
+    s.transform_block_layout(copy, lambda i, j: [i * 7 + j])
+    first, second = s.loop_partition(s.loops(copy)[0], [5])
+    s.merge(first, second)
+    s.add_unit_loop("C")
+
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (DOUBLE, results),
     (PROGRAMS["matmul"], split_and_more),
@@ -309,6 +319,7 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (ROW, lambda s: (overcompute(s), s.remove_overcompute_through_branching())),
     (ROW.replace("float32", "int32").replace("0.0", "0"), lambda s: s.rfactor(s.split("j", [3, 2])[0])),
     (PRODUCT, lambda s: s.pad_einsum("C", [4, 4, 4])),
+    (PRODUCT, as_in_tvm),
     (PAIR, neighbours),
     (PROGRAMS["matmul"], notes),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),

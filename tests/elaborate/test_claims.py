@@ -11,9 +11,11 @@ from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Block, For, seq
 from verified_tir.ir.visit import nodes_of, refresh_binders
 from verified_tir.kernel.entry import prove_program
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
-from verified_tir.kernel.obligation import NoMatch, Unproved
+from verified_tir.kernel.obligation import NoMatch, Outcome, Question, Unproved, discharge
 from verified_tir.kernel.theorem import reflexive
+from verified_tir.logic.verdict import Obligation, Unknown
 from verified_tir.schedule import moves
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
@@ -163,19 +165,39 @@ CASES = {
         one("T.writes(B[0:8])\nB[0] = i", axis="pass"),
     ),
     "the predicate tells instances apart": (
-        one("B[v] = 1", axis="v = T.axis.spatial(4, i % 4)", extent=5),
+        one("B[v] = B[v] + 1", axis="v = T.axis.spatial(4, i % 4)", extent=5),
         "block b: instances",
-        one("T.where(i < 4)\nB[v] = 1", axis="v = T.axis.spatial(4, i % 4)", extent=5),
+        one("T.where(i < 4)\nB[v] = B[v] + 1", axis="v = T.axis.spatial(4, i % 4)", extent=5),
     ),
     "that one loop of two has iterations says nothing of the other block": (
         TWO.format("T.min(n, 1)"),
         "block second: instances",
         TWO.format("1"),
     ),
-    "an opaque call meets itself": (
-        one("B[v] = A[v]\nT.evaluate(T.call_extern('int32', 'g'))"),
+    "an instance that runs twice knows of no loop": (
+        one("B[v] = i", axis="v = T.axis.spatial(4, i % 4)", extent=5),
         "block b: instances",
-        one("B[v] = A[v]\nT.evaluate(T.popcount(v))"),
+        one("B[v] = v", axis="v = T.axis.spatial(4, i % 4)", extent=5),
+    ),
+    "nor does what it stores come from what it stored": (
+        one("B[v] = B[v] + A[v]", axis="v = T.axis.spatial(4, i % 4)", extent=5),
+        "block b: instances",
+        one("B[v] = A[v]", axis="v = T.axis.spatial(4, i % 4)", extent=5),
+    ),
+    "nor does it call what nobody knows": (
+        one("B[0] = A[v]\nT.evaluate(T.call_extern('int32', 'g'))"),
+        "block b: instances that meet in B",
+        one("B[v] = A[v]\nT.evaluate(T.call_extern('int32', 'g'))"),
+    ),
+    "a block without axes that names one region names all": (
+        one("T.reads(A[0])\nT.writes()\nB[0] = A[0]", axis="pass"),
+        "writes only what it declares of B",
+        one("T.reads()\nT.writes()\nB[0] = A[0]", axis="pass"),
+    ),
+    "a view of another region": (
+        one("T.reads()\nT.writes(A[v])\nw = T.match_buffer(B[v], (), 'int32')\nw[()] = 1"),
+        "writes only what it declares of w",
+        one("T.reads()\nT.writes(B[v])\nw = T.match_buffer(B[v], (), 'int32')\nw[()] = 1"),
     ),
     "what is written meanwhile is read anew, of writes": (
         LOOKED_UP.format(claim="writes(B[0:1], X[0:2])", place="X[0]"),
@@ -302,3 +324,17 @@ def test_nothing_is_proved_of_a_block_that_is_not_expanded() -> None:
     assert isinstance(found, NoMatch) and "expanded" in found.reason
     meaningless = prove_program(func, PROVER, Entry())
     assert isinstance(meaningless, NoMatch) and "its blocks are not expanded" in meaningless.reason
+
+
+def test_a_claim_that_is_not_decided_is_dropped_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = program(one("T.reads(A[v])\nB[v] = A[v]"), PARAMS)
+    assert not Schedule(text).notes
+
+    def undecided(prover: Prover, questions: list[Question]) -> Outcome:
+        (question,) = questions
+        if "reads only" not in str(question.claim):
+            return discharge(prover, questions)
+        return (), (Obligation(question.name, question.claim, (), question.goal), Unknown("nobody knows"))
+
+    monkeypatch.setattr("verified_tir.elaborate.claims.discharge", undecided)
+    assert Schedule(text).notes == ["not decided, and dropped: block b reads only what it declares of A"]

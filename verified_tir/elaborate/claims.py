@@ -4,10 +4,13 @@ Each block's claims are asked where it stands:
 
 * bindings lie in the iteration variables' domains;
 * reads and writes cover what is touched;
-* instances that conflict agree on every spatial axis, and differ in another one.
+* instances that conflict agree on every spatial axis, and differ in another one, unless they are one instance that runs
+  twice and leaves the same.
 
 A theorem is about the expanded program, in which none of this is left; so a false claim proves nothing false.  It is
-refused because whoever reads the block, or a tactic that goes by the kinds of its axes, would be misled.
+refused because whoever reads the block would be misled.  A claim that is not decided misleads nobody who reads that:
+it is dropped, with a note.  Two conventions of TVM claim nothing: no regions at all at a block without axes, as at the
+root; and the kinds of axes around an opaque call.
 """
 
 from __future__ import annotations
@@ -24,14 +27,15 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.misplaced import misplaced
 from verified_tir.ir.node import IRError
+from verified_tir.ir.outside import shown
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Region, Seq, Stmt, seq
+from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.sugar import all_of
-from verified_tir.ir.visit import nodes_of, sub_statements, substitute
+from verified_tir.ir.visit import binds, free_vars, nodes_of, sub_statements, substitute
 from verified_tir.kernel.access import BARRIER, Access, Instance, conflicts, overlap
 from verified_tir.kernel.begin import begin
 from verified_tir.kernel.context import Context
-from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.effects import opaque_calls, read_blocks, written_blocks
 from verified_tir.kernel.exact import exact_prover
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Allocated, Entry
@@ -41,17 +45,19 @@ from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.logic.verdict import Discharged
+from verified_tir.logic.verdict import Discharged, Unknown
 from verified_tir.semantics.encode import Encoded, Unencodable
 
 
 def verify_program(
-    func: PrimFunc, prover: Prover, entry: Entry | None = None, *, written: PrimFunc | None = None
-) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:
+    func: PrimFunc, prover: Prover, entry: Entry | None = None, *, written: PrimFunc | None = None,
+    notes: list[str] | None = None,
+) -> tuple[PrimFunc, tuple[Discharged, ...]] | NoMatch | Unproved:  # fmt: skip
     """The expanded program and what was proved of it (that it has a meaning, and no races) and of its blocks, or the
     first thing that could not be.
 
     :param written: the program whose blocks' claims are asked, unless they are those of ``func``.
+    :param notes: gets a sentence for each claim that was not decided, and is dropped.
     """
     exact_prover(prover)
     expanded = expand_blocks(func)
@@ -59,9 +65,14 @@ def verify_program(
     if ill_formed is not None:
         return NoMatch(*ill_formed)
     try:
-        claimed, failed = discharge(prover, block_questions(written or func, entry or Entry()))
-        if failed is not None:
-            return Unproved(*failed, written or func)
+        claimed: tuple[Discharged, ...] = ()
+        for question in block_questions(written or func, entry or Entry()):
+            proved, failed = discharge(prover, [question])
+            claimed += proved
+            if failed is not None and not isinstance(failed[1], Unknown):
+                return Unproved(*failed, written or func)
+            if failed is not None and notes is not None:
+                notes.append(f"not decided, and dropped: {shown(question.claim)}")
     except (Unencodable, IRError) as problem:
         return NoMatch((), str(problem))
     judgements = (
@@ -138,13 +149,18 @@ def _regions(context: Context, block: Block, path: Path) -> Iterator[Question]:
 
     What is written may also be read: an update reads its own result, as TVM's texts leave unsaid.
     """
+    if not block.iter_vars and block.reads == () == block.writes:  # as at TVM's root
+        return
     body = _body(block)
+    views = {s.buffer for s in nodes_of(body, DeclBuffer)}  # of what the regions are about (``T.match_buffer``)
     run = instance(context, body)  # what it stores itself may decide where it goes
     reads = None if block.reads is None else (*block.reads, *(block.writes or ()))
     own = written_blocks(body) if block.writes is None else set()
     for a in run.outer():
         declared = block.writes if a.write else reads
         if declared is None or a.buffer is BARRIER or (a.buffer.data in own and not a.write):
+            continue
+        if a.buffer in views and any(r.buffer.data is a.buffer.data for r in declared):
             continue
         goal = f.or_(*[_within(run.context, r, a) for r in declared])
         verb = "writes" if a.write else "reads"
@@ -192,17 +208,31 @@ def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterato
     spatial = [f.eq(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind == "spatial"]
     other = [f.ne(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind != "spatial"]
     free = any(iv.kind == "opaque" for iv in block.iter_vars)
-    goal = f.and_(*spatial) if free else f.and_(*spatial, f.or_(*other))
+    once = free or _leaves_the_same(block, chain)
+    goal = f.and_(*spatial) if once else f.and_(*spatial, f.or_(*other))
     different = f.or_(*[f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)])
     kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
     for a, b in conflicts(one.run.outer(), two.run.outer()):
-        where = 0 if BARRIER in (a.buffer, b.buffer) else one.allocated.get(a.buffer.data, 0)
+        if BARRIER in (a.buffer, b.buffer):
+            continue
+        where = one.allocated.get(a.buffer.data, 0)
         # a buffer allocated inside some of the loops is another one in each of their iterations
         same_scope = [f.eq(x, y) for x, y in zip(one.loops[:where], two.loops[:where], strict=True)]
         given = (*one.given, *two.given, different, *same_scope, *a.given, *b.given, overlap(a, b))
-        what = "an opaque call" if a.buffer is BARRIER else a.buffer.name
-        claim = f"block {block.name}: instances that meet in {what} differ only in reduction axes, of {kinds}"
+        claim = f"block {block.name}: instances that meet in {a.buffer.name} differ only in reduction axes, of {kinds}"
         yield Question("block", claim, outer, given, goal, path)
+
+
+def _leaves_the_same(block: Block, chain: list[Stmt]) -> bool:
+    """Whether an instance of a block that runs a second time stores what it stored: it reads nothing that it writes,
+    and knows of the loops and lets around only its axes."""
+    body = _body(block)
+    around = {v for s in chain for v in binds(s)}
+    return (
+        around.isdisjoint(free_vars(body))
+        and not opaque_calls(body)
+        and read_blocks(body).isdisjoint(written_blocks(body))
+    )
 
 
 @final

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.ir.stmt import Block, For
+from verified_tir.ir.stmt import AnnotationValue, Block, For
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.rule_builders import annotated
@@ -15,21 +16,29 @@ from verified_tir.schedule.shown import listed, short
 from verified_tir.schedule.tactics import fission, follow, loops, merge, pad_einsum, reduction, rfactor
 from verified_tir.schedule.tactics.layout import BufferIn
 
+Annotation: TypeAlias = "str | int | float | Sequence[Annotation]"
+"""What may be noted."""
+
 
 class LoopPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
 
     @recorded
-    def split(self, loop: Handle, factors: Sequence[int | None], preserve_unit_iters: bool = True) -> list[Var]:
+    def split(
+        self, loop: Handle, factors: Sequence[int | None], preserve_unit_iters: bool = True,
+        disable_predication: bool = False,
+    ) -> list[Var]:  # fmt: skip
         """Split a loop into nested serial loops of the given extents, outermost first; one factor may be ``None``.
 
         Where the factors do not divide the extent, a guard is added.  Gives the new loops, ``<loop>_0``, ``<loop>_1`` …
 
         :param preserve_unit_iters: TVM's; it is about iteration variables of blocks, which are expanded here, and
             changes nothing.
+        :param disable_predication: add no guard; that the factors divide the extent is proved then.
         """
         del preserve_unit_iters
-        return self._do("split", (loop, listed(factors)), lambda s: loops.split(s, loop, factors))
+        said = (loop, listed(factors), *(["without predicate"] if disable_predication else []))
+        return self._do("split", said, lambda s: loops.split(s, loop, factors, guarded=not disable_predication))
 
     @recorded
     def fuse(self, *handles: Handle, preserve_unit_iters: bool = True) -> Var:
@@ -195,16 +204,15 @@ class LoopPrimitives(Primitives):
         self._do("pad_einsum", said, lambda s: pad_einsum.pad_einsum(s, block, padding))
 
     @recorded
-    def annotate(self, block_or_loop: Handle, ann_key: str, ann_val: str | int | float) -> None:
+    def annotate(self, block_or_loop: Handle, ann_key: str, ann_val: Annotation) -> None:
         """Note something at a block or a loop, as TVM's pragmas do.  A note of the same key is replaced.
 
-        :raises ScheduleError: if there is no such block or loop, or the value is neither a text nor a number.
+        :param ann_val: a text or a number, or a list of such.
+        :raises ScheduleError: if there is no such block or loop, or for another value.
         """
 
         def steps(s: Session) -> None:
-            if not isinstance(ann_val, (str, int, float)):
-                raise fail(f"the value of an annotation is a text or a number, not {ann_val!r}")
-            _noted(s, block_or_loop, ann_key, ann_val)
+            _noted(s, block_or_loop, ann_key, _annotation(ann_val))
 
         self._do("annotate", (block_or_loop, ann_key, ann_val), steps)
 
@@ -217,7 +225,19 @@ class LoopPrimitives(Primitives):
         self._do("unannotate", (block_or_loop, ann_key), lambda s: _noted(s, block_or_loop, ann_key, None))
 
 
-def _noted(session: Session, handle: Handle, key: str, value: str | int | float | None) -> None:
+def _annotation(value: object) -> AnnotationValue:
+    """A value as a program holds it.
+
+    :raises TacticFailed: if it is neither a text or a number nor a list of such.
+    """
+    if isinstance(value, (list, tuple)):
+        return tuple([_annotation(v) for v in value])
+    if isinstance(value, (str, int, float)):
+        return value
+    raise fail(f"the value of an annotation is a text, a number or a list of such, not {value!r}")
+
+
+def _noted(session: Session, handle: Handle, key: str, value: AnnotationValue | None) -> None:
     path = session.place(handle)
     stmt = session.stmt(path)
     assert isinstance(stmt, (Block, For))

@@ -88,29 +88,35 @@ class ValuePrimitives(Primitives):
         self._do("set_scope", _said(block, buffer, scope), steps)
 
     @recorded
-    def compute_at(self, block: Handle, loop: Handle, preserve_unit_loops: bool = False) -> None:
+    def compute_at(self, block: Handle, loop: Handle, preserve_unit_loops: bool = False, index: int = -1) -> None:
         """Compute what a block stores to a local buffer in each iteration of ``loop``, as far as that one reads it.
 
         What several iterations read is computed several times.  The buffer shrinks to what one iteration needs.
 
         :param block: the block's name, or the outermost loop of its nest.
         :param preserve_unit_loops: TVM's; loops of one iteration are not kept, whatever it says.
+        :param index: TVM's; -1, the last place that is possible, is the only one (see ``move_before``).
         :raises ScheduleError: if something else reads what the block stores, or its inputs change on the way.
         """
         del preserve_unit_loops
+        _last(index)
         self._do("compute_at", (block, loop), lambda s: compute.compute_at(s, block, loop))
 
     @recorded
-    def reverse_compute_at(self, block: Handle, loop: Handle, preserve_unit_loops: bool = False) -> None:
+    def reverse_compute_at(
+        self, block: Handle, loop: Handle, preserve_unit_loops: bool = False, index: int = -1
+    ) -> None:
         """Run a block at the end of the iterations of its producer's ``loop``, each instance in the iteration in which
         the last element that it reads was stored.
 
         :param block: the block's name, or the outermost loop of its nest.
         :param preserve_unit_loops: TVM's; loops of one iteration are not kept, whatever it says.
+        :param index: TVM's; -1, the last place that is possible, is the only one (see ``move_before``).
         :raises ScheduleError: if some instance belongs to no iteration, or something stands in between that keeps its
             place.
         """
         del preserve_unit_loops
+        _last(index)
         self._do("reverse_compute_at", (block, loop), lambda s: reverse_compute_at(s, block, loop))
 
     @recorded
@@ -179,6 +185,13 @@ class ValuePrimitives(Primitives):
             made of in between.
         """
         self._do("merge_writes", (first, second), lambda s: writes.merge_writes(s, first, second))
+
+
+def _last(index: int) -> None:
+    if index != -1:
+        raise TypeError(
+            f"index is -1, the last place that is possible, not {index}; move_before moves what stands there"
+        )
 
 
 def _said(*arguments: object) -> list[object]:

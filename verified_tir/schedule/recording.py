@@ -47,6 +47,16 @@ from verified_tir.schedule.tactics.pad_value import called, transformed
 PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {}
 """The recorded primitives by name."""
 
+TVM_NAMES: Final[dict[str, dict[str, str]]] = {
+    "bind": {"thread_axis": "thread"},
+    "blockize": {"target": "loop"},
+    "cache_read": {"read_buffer_index": "buffer", "storage_scope": "scope"},
+    "cache_write": {"write_buffer_index": "buffer", "storage_scope": "scope"},
+    "set_scope": {"buffer_index": "buffer", "storage_scope": "scope"},
+    "tensorize": {"block_or_loop": "loop"},
+}
+"""What TVM calls parameters that have another name here; both are taken."""
+
 FRAMES = 20
 """How many lines of callers a note keeps, at most."""
 
@@ -89,6 +99,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     @functools.wraps(method)
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
         with seldom_collected():  # as a decorator, it would be among the callers that are noted
+            named = _own_names(method.__name__, named)  # type: ignore[assignment]
             buffer = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
             plain = functools.partial(_plain, self, method.__name__, buffer)
             where = _positional(PRIMITIVES[method.__name__], len(args))
@@ -103,6 +114,18 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
     PRIMITIVES[method.__name__] = call
     return call
+
+
+def _own_names(primitive: str, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments, those that have TVM's names under our own.
+
+    :raises TypeError: if a parameter is given by both names.
+    """
+    names = TVM_NAMES.get(primitive, {})
+    twice = [k for k in named if k in names and names[k] in named]
+    if twice:
+        raise TypeError(f"{primitive}() got {twice[0]} and {names[twice[0]]}, which are one parameter")
+    return {names.get(k, k): v for k, v in named.items()}
 
 
 def _plain(schedule: _Recording, primitive: str, buffer: Any, value: Any) -> Any:

@@ -39,6 +39,7 @@ from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
 from verified_tir.schedule.primitives_loops import LoopPrimitives
+from verified_tir.schedule.primitives_tvm import TVMPrimitives
 from verified_tir.schedule.primitives_values import ValuePrimitives
 from verified_tir.schedule.recording import Call, recorded, repeat
 from verified_tir.schedule.refusals import report
@@ -85,6 +86,7 @@ class Schedule(
     LoopPrimitives,
     BranchPrimitives,
     ValuePrimitives,
+    TVMPrimitives,
 ):
     """A program and the theorem about what it has become.
 
@@ -114,10 +116,12 @@ class Schedule(
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None
+        self.notes: list[str] = []
+        """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it."""
         prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()
         with walked("the program itself", program):
-            result = verify_program(program, prover, written=written)
+            result = verify_program(program, prover, written=written, notes=self.notes)
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result

@@ -36,6 +36,12 @@ DEPTH = 4
 MOST_STORES = 6
 """So many stores that may touch an element are compared with each other."""
 
+MOST_ELEMENTS = 100
+"""So many elements are looked up for one question, those that inductions ask about among them."""
+
+WORK = "work"
+"""The note how many there were."""
+
 THOROUGH = "thorough"
 """The note how hard to try."""
 
@@ -100,6 +106,9 @@ def attempts(
 
 
 def _looked_up(known: Known, roots: tuple[Term, ...], thorough: bool) -> tuple[Term, ...]:
+    *_, outermost = enclosing(known)
+    begins = WORK not in outermost.notes
+    outermost.notes.setdefault(WORK, 0)
     for k in enclosing(known):
         k.notes[THOROUGH] = thorough
     try:
@@ -107,6 +116,8 @@ def _looked_up(known: Known, roots: tuple[Term, ...], thorough: bool) -> tuple[T
     finally:
         for k in enclosing(known):
             k.notes[THOROUGH] = False
+        if begins:
+            del outermost.notes[WORK]
 
 
 def facts(known: Known, roots: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -135,7 +146,12 @@ def facts(known: Known, roots: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def about(known: Known, e: Element) -> tuple[Term, ...]:
-    """Facts about one element."""
+    """Facts about one element; none, once too many were looked up."""
+    *_, outermost = enclosing(known)
+    if outermost.notes.get(WORK, 0) >= MOST_ELEMENTS:
+        return ()
+    if WORK in outermost.notes and ("about", e.value, is_thorough(known)) not in known.notes:
+        outermost.notes[WORK] += 1
     return once(known, ("about", e.value, is_thorough(known)), (), lambda: _about(known, e))
 
 

@@ -48,6 +48,8 @@ def buffer_arguments(
         raise fail(f"a buffer is its name, itself or its number, not {buffer}")
     if isinstance(buffer, int):
         buffer = (index, buffer)
+    if isinstance(buffer, list):
+        buffer = tuple(buffer)
     if block is None and isinstance(buffer, tuple):
         raise fail("a buffer by number is one of a block's: name the block, or the buffer")
     if scope is not None and not isinstance(scope, str):

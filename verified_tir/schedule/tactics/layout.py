@@ -100,9 +100,14 @@ def find_symbol(session: Session, name: str) -> Var:
 # -- transform_layout --------------------------------------------------------------------------------------------------
 
 
+def _plain(value: Any) -> Any:
+    """``["read", 0]`` as ``("read", 0)``."""
+    return tuple(value) if isinstance(value, list) and value[:1] in (["read"], ["write"]) else value
+
+
 def layout_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[str | None, Any, Any, Any, Any]:
     """Block (or ``None``), buffer, index map, pad value and shape, from either form of ``transform_layout``."""
-    named = dict(named)
+    args, named = tuple(map(_plain, args)), {k: _plain(v) for k, v in named.items()}
     shape = named.pop("shape", None)
     second_is_buffer = len(args) > 1 and isinstance(args[1], (str, tuple, Buffer))
     in_block = "block" in named or second_is_buffer or (len(args) == 1 and "buffer" in named)

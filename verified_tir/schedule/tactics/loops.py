@@ -44,10 +44,11 @@ THREADS = frozenset(
 # -- split -------------------------------------------------------------------------------------------------------------
 
 
-def split(session: Session, loop: Handle, factors: Sequence[int | None]) -> list[Var]:
+def split(session: Session, loop: Handle, factors: Sequence[int | None], guarded: bool = True) -> list[Var]:
     """Split a loop into nested serial ones of the given extents; one of them may be ``None`` and is inferred.
 
-    Where the factors do not divide the extent, a guard keeps the extra iterations from doing anything.
+    Where the factors do not divide the extent, a guard keeps the extra iterations from doing anything; without it
+    (``guarded``) the kernel refuses them.
     """
     path, target = session.loop(loop)
     dtype = target.var.dtype
@@ -63,7 +64,7 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None]) -> list
     inverse = [offset // step if k == 0 else offset // step % sizes[k] for k, step in enumerate(below)]
     loops = tuple(NewLoop(v, const(0, dtype), s) for v, s in zip(news, sizes, strict=True))
     exact = is_zero(simplify_index(sizes[0] * below[0] - target.extent, {}))
-    guards = () if exact else (Binary("lt", flat, target.extent),)
+    guards = () if exact or not guarded else (Binary("lt", flat, target.extent),)
     if len(news) > AT_ONCE:
         split_in_turn(session, path, target, loops, guards)
     else:

@@ -16,7 +16,7 @@ from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import SKIP, Seq
+from verified_tir.ir.stmt import SKIP, Seq, Stmt
 from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.rules.call import Implement, Refine
@@ -86,16 +86,15 @@ def _replace(session: Session, path: Path, intrin: Intrinsic, lemma: Lemma, *, f
     """
     proved = lemma(intrin)
     described = proved.before
-    site, whole = without_labels(session.stmt(path)), without_labels(described.body)
-    assumed, rest = head(whole)
+    whole = without_labels(described.body)
     try:
-        if assumes(head(site)[0]):
-            match, assumed = unify(described, whole, site), SKIP
-        else:
-            match = unify(described, rest, site)
-        windows = _windows(described, match, path, intrin.name)
+        match, assumed, windows = _match(session, path, described, whole, intrin.name)
     except Mismatch as difference:
-        raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
+        simplify_expressions(session, path)  # an index may be one that fits, written otherwise
+        try:
+            match, assumed, windows = _match(session, path, described, whole, intrin.name)
+        except Mismatch:
+            raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
     views = [w for w in windows if w.view is not w.buffer]
     inner = path
     for w in views:
@@ -113,9 +112,25 @@ def _replace(session: Session, path: Path, intrin: Intrinsic, lemma: Lemma, *, f
         _without_views(session, inner, views)
         simplify_expressions(session, path)
     else:
-        impl = intrin.implementation
+        impl = expand_blocks(intrin.implementation)
         given = _given(impl, described, windows, match, path)
         session.apply(Implement(inner, described, impl, arguments, given))
+
+
+def _match(
+    session: Session, path: Path, described: PrimFunc, whole: Stmt, name: str
+) -> tuple[Match, Stmt, list[Window]]:
+    """The statement as an instance of what is described: with which values, what it assumes beside that, and views.
+
+    :raises Mismatch: if it is none.
+    """
+    site = without_labels(session.stmt(path))
+    assumed, rest = head(whole)
+    if assumes(head(site)[0]):
+        match, assumed = unify(described, whole, site), SKIP
+    else:
+        match = unify(described, rest, site)
+    return match, assumed, _windows(described, match, path, name)
 
 
 def _windows(func: PrimFunc, match: Match, path: Path, name: str) -> list[Window]:

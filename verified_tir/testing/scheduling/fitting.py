@@ -63,12 +63,13 @@ def _fitting(inventory: Inventory) -> Iterator[str]:
     if inventory.loops:
         yield from ("split", "parallel", "vectorize", "unroll", "bind", "peel", "partition", "blockize", "annotate")
         yield from ("sequential_buffer_access", "remove_loop", "cache_read", "cache_write", "tensorize")
+        yield from ("loop_partition", "add_unit_loop")
     if any(len(nest) > 1 for nest in inventory.nests):
         yield from ("reorder", "fuse", "tile", "reorder")
     if any(isinstance(n, (If, IfThenElse, Select)) for n in nodes):
         yield from ("remove_branching_through_overcompute", "hoist_expression", "reduce_loop_extents")
     if any(isinstance(n, Seq) for n in nodes):
-        yield from ("fission", "merge_adjacent_loops", "move_before", "move_after", "merge_loops")
+        yield from ("fission", "merge_adjacent_loops", "move_before", "move_after", "merge_loops", "merge")
     if updates(inventory):
         yield from ("rfactor", "rfactor")
     if initialised(inventory):
@@ -77,9 +78,10 @@ def _fitting(inventory: Inventory) -> Iterator[str]:
         yield from ("pad_einsum", "pad_einsum")
     if inventory.local:
         yield from ("sink_allocation", "compute_inline", "reverse_compute_inline", "compute_at", "reverse_compute_at")
-        yield from ("set_scope", "compute_at", "reverse_compute_at")
+        yield from ("set_scope", "compute_at", "reverse_compute_at", "storage_align")
     if inventory.blocks:
         yield from ("bind_expr", "split_write", "outline", "cache_read", "cache_write")
+        yield from ("reindex", "reindex", "transform_block_layout")
         yield from ("merge_writes", "restate") if len(inventory.blocks) > 1 else ("restate",)
     if inventory.lets:
         yield "inline_let"
