@@ -110,6 +110,11 @@ def same_padding(o: Opinion) -> bool:
     return str(o.node.attributes.get("auto_pad", "")).startswith("SAME")
 
 
+def dilated(o: Opinion) -> bool:
+    """Whether the elements of a node's windows do not stand side by side."""
+    return any(d > 1 for d in o.node.attributes.get("dilations", ()))
+
+
 def old(o: Opinion) -> bool:
     """Whether the opset is older than the one in which many operators took operands for attributes."""
     return o.model.opset < 13
