@@ -29,6 +29,7 @@ from typing import Any
 
 from verified_tir.index.parse import parse_index_map
 from verified_tir.ir import structural_equal
+from verified_tir.ir.dtype import INT32, INT64
 from verified_tir.ir.node import IRError
 from verified_tir.lower import Simplify
 from verified_tir.schedule.errors import ScheduleError
@@ -104,7 +105,8 @@ def argument(s: Schedule, recorded: Any) -> Any:
         case "loop":
             return loop(s, recorded)
         case "map":
-            return parse_index_map(value.removeprefix("T.index_map(").removesuffix(")"))
+            dtype = INT64 if "T.int64" in value else INT32
+            return parse_index_map(value.removeprefix("T.index_map(").removesuffix(")"), dtype=dtype)
         case "src":
             return function(value)
         case "other" if recorded["cls"] == "dict":

@@ -6,7 +6,7 @@ import pytest
 
 from tests.schedule.schedule_support import accepted, not_applicable, refused
 from tests.schedule.test_overcompute import body, buffers, text
-from verified_tir import NotApplicable, Schedule
+from verified_tir import NotApplicable, Refuted, Schedule
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import nodes_of
 
@@ -204,3 +204,44 @@ def test_parameters_go_by_tvm_names_too() -> None:
 def test_without_a_predicate_the_factors_divide_the_range() -> None:
     refused(TRANSPOSE, lambda s: s.split("i", [None, 3], disable_predication=True), "every new iteration is an old one")
     accepted(TRANSPOSE, lambda s: s.split("i", [None, 4], disable_predication=True))
+
+
+def test_one_loop_is_fused_and_ordered_as_it_is() -> None:
+    s = Schedule(TRANSPOSE)
+    i, j = s.loops()
+    assert s.fuse(i) is i
+    s.reorder("j")
+    assert s.loops() == [i, j] and s.script() == Schedule(TRANSPOSE).script()
+
+
+PARTS = text(
+    buffers(A="8 int32", B="8 int32"),
+    """
+x = T.alloc_buffer((8,), "int32")
+for i in T.serial(8):
+    with T.block("in"):
+        x[i] = A[i]
+    with T.block("out"):
+        B[i] = x[{read}]
+""",
+)
+
+
+def test_memory_that_becomes_each_thread_s_own_moves_into_their_loop() -> None:
+    def steps(s: Schedule) -> None:
+        s.bind("i", "threadIdx.x")
+        s.set_scope("x", "local")
+
+    s = accepted(PARTS.format(read="i"), steps)
+    assert [line.strip()[:9] for line in body(s).splitlines()[:2]] == ["for i in ", "x = T.all"]
+    with pytest.raises(Refuted, match="no two of its iterations write and read"):
+        Schedule(PARTS.format(read="7 - i")).bind("i", "threadIdx.x")
+
+
+def test_what_other_threads_stored_keeps_memory_where_it_is() -> None:
+    s = Schedule(PARTS.format(read="0"))
+    first, second = s.fission("i", after="in")
+    s.bind(first, "threadIdx.x")
+    s.bind(second, "threadIdx.x")
+    with pytest.raises(Refuted, match="uses x of scope local from outside"):
+        s.set_scope("x", "local")

@@ -39,7 +39,7 @@ def with_own_memory(func: PrimFunc) -> PrimFunc:
 def _moved(body: Stmt, path: Path, buffer: Buffer) -> Stmt:
     """The program with the allocation at a place in the loop of the threads whose memory it is, if that is another."""
     home = at(body, path)
-    loop = _owner(home, buffer)
+    loop = owner(home, buffer, buffer.scope)
     if loop is None:
         return body
     inside = at(home, loop)
@@ -53,9 +53,10 @@ def _moved(body: Stmt, path: Path, buffer: Buffer) -> Stmt:
     return put(body, path, rest)
 
 
-def _owner(home: Stmt, buffer: Buffer) -> Path | None:
-    """Where the innermost loop stands that all uses are in, over threads which have such memory of their own."""
-    owners = OWNERS.get(buffer.scope.partition(".")[0], ())
+def owner(home: Stmt, buffer: Buffer, scope: str) -> Path | None:
+    """Where the innermost loop stands that all uses of a buffer are in, over threads of which each has memory of a
+    scope of its own; ``None`` if there is none."""
+    owners = OWNERS.get(scope.partition(".")[0], ())
     found: Path | None = None
     path: Path = ()
     stmt = home

@@ -6,12 +6,14 @@ TVM names a block and then one of its buffers, ``cache_read("C", 0, "local")``; 
 
 from __future__ import annotations
 
+from verified_tir.elaborate.own_memory import owner
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, DeclBuffer
+from verified_tir.ir.stmt import Allocate, DeclBuffer, For
 from verified_tir.schedule.rule_builders import rescoped
-from verified_tir.schedule.session import Handle, Session, fail
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
+from verified_tir.schedule.tactics.reduction import sink_allocation
 
 Meant = tuple[str | None, BufferIn, str, Handle | None]
 """Block, buffer, storage scope and loop; without a block the buffer is one of the whole function's."""
@@ -93,7 +95,25 @@ def set_scope(session: Session, block: str | None, buffer: BufferIn, scope: str)
     path = session.allocation(chosen)
     if path is None:
         raise fail(f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write")
-    session.apply(rescoped(path, scope))
+    if (loop := owner(session.at(path, Allocate), chosen, scope)) is not None:
+        _into_loop(session, chosen, (*path, *loop))
+    allocated = session.allocation(chosen)
+    assert allocated is not None
+    session.apply(rescoped(allocated, scope))
+
+
+def _into_loop(session: Session, buffer: Buffer, path: Path) -> None:
+    """Let threads that will have a buffer of their own allocate it, if none of them uses what another one stored."""
+    target = session.at(path, For).var
+    try:
+        with session.atomic():
+            while (here := session.allocation(buffer)) is not None:
+                around = [s.var for s in session.loops_around(here)]
+                if target in around:
+                    return
+                sink_allocation(session, buffer)
+    except TacticFailed:
+        return  # what the kernel says of the memory that they share tells more
 
 
 def home_of(session: Session, buffer: Buffer) -> Path:

@@ -128,8 +128,9 @@ def reorder(session: Session, handles: Sequence[Handle], licence: str = "") -> N
 
     :param licence: the buffer whose float sum may be rounded in another order.
     """
-    if len(handles) < 2:
-        raise fail("reorder takes at least two loops")
+    if len(handles) < 2:  # as in TVM, nothing is to be done with one
+        _only(session, "reorder", handles)
+        return
     path, chain, loops = nest_between(session, handles)
     named = [session.loop(h)[1] for h in handles]
     wanted = iter(named)
@@ -188,7 +189,7 @@ def _box(loop: For, inside: Sequence[For], path: Path) -> tuple[Expr, Expr, list
 def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     """One loop for several perfectly nested ones, outermost first."""
     if len(handles) < 2:
-        raise fail("fuse takes at least two loops")
+        return _only(session, "fuse", handles)
     path, chain, loops = nest_between(session, handles)
     if [session.loop(h)[1] for h in handles] != loops:
         names = ", ".join(s.var.name for s in loops)
@@ -209,6 +210,13 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     session.gone.update({s.var: f"it was fused into {fused.name}" for s in loops})
     join_guards(session, path)
     return fused
+
+
+def _only(session: Session, primitive: str, handles: Sequence[Handle]) -> Var:
+    """The only loop that a primitive of several is given."""
+    if not handles:
+        raise fail(f"{primitive} takes a loop at least")
+    return session.loop(handles[0])[1].var
 
 
 def _check_box(loops: list[For], path: Path) -> None:

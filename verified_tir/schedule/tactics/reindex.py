@@ -89,7 +89,9 @@ def _written(session: Session, block: str, buffer: Buffer, label: Block, nest: P
     copy = cache_write(session, block, buffer, name=f"{buffer.name}_reindex")
     places = [indices.index(v) for v in order]
     if places != [*range(len(indices))]:
-        transform_layout(session, copy, IndexMap.from_func(lambda *i: [i[k] for k in places], len(indices)))
+        transform_layout(
+            session, copy, IndexMap.from_func(lambda *i: [i[k] for k in places], len(indices), buffer.shape[0].dtype)
+        )
     return next(b for b in session.buffers if b.name == copy.name)
 
 
