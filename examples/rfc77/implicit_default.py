@@ -132,7 +132,7 @@ def merged(A: T.Buffer((3, 8), "float32"), F: T.Buffer((3,), "float32"), B: T.Bu
             B[io, ii] = 0.0
 
     for io, ii, fi in T.grid(3, 8, 3):
-        if 8 * io + ii >= 2 and 8 * io + ii < 18 and 8 * io + ii >= fi and 8 * io + ii - fi < 18:
+        if 8 * io + ii >= 2 and 8 * io + ii < 18:
             with T.block("compute"):
                 B[io + (ii - fi + 2) // 8, (ii - fi + 2) % 8] = (
                     B[io + (ii - fi + 2) // 8, (ii - fi + 2) % 8] + F[fi] * A[io, ii]
