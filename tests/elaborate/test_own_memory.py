@@ -65,17 +65,19 @@ def test_what_others_use_is_refused(text: str) -> None:
         Schedule(HEAD + text)
 
 
-def test_what_another_iteration_stored_is_not_there() -> None:
-    earlier = """
+EARLIER = """
     x = T.alloc_buffer((1,), "int32", scope="local")
     for i in T.thread_binding(4, thread="threadIdx.x"):
         if i > 0:
-            if x[0] > 0:
-                B[i, 0] = 1
-        x[0] = 1
+            B[i, 0] = T.Cast("float32", x[0])
+        {store}
 """
-    with pytest.raises(Refuted, match="a branch on undef"):
-        Schedule(HEAD + earlier)
+
+
+def test_what_another_iteration_stored_keeps_memory_outside() -> None:
+    """The text means that B[1, 0] is what the first thread stored, which threads do not see."""
+    with pytest.raises(Refuted, match="uses x of scope local from outside"):
+        Schedule(HEAD + EARLIER.format(store="x[0] = 1"))
 
 
 def test_allocations_of_blocks_and_of_called_functions_move_too() -> None:

@@ -3,21 +3,23 @@
 TVM's texts allocate all buffers at the root of a function; where one lives is decided when the program is lowered
 (``PlanAndUpdateBufferAllocationLocation``).  That matters for what threads do not share: of scope ``local`` each
 thread has its own, of ``shared``, ``warp`` and ``wmma`` each block of threads.  So a buffer all of whose uses stand in
-one loop over such threads is allocated there; what an iteration does not store itself is undefined to it.  Without
-this the program has no meaning: its iterations would use one another's memory (``kernel.race_free``).
+one loop over such threads is allocated there, once it is proved that no iteration uses what another one stored.
+Without this the program would not be free of races (``kernel.race_free``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at, places, put
 from verified_tir.ir.stmt import Allocate, Block, For, Stmt
-from verified_tir.ir.visit import children, mentions, nodes_of, sub_statements
+from verified_tir.ir.visit import children, mentions, nodes_of, rewrite, sub_statements
 from verified_tir.ir.wellformed import declares
 
 BLOCKS: Final = ("blockIdx", "clusterCtaIdx")
@@ -25,14 +27,37 @@ OWNERS: Final = {"local": ("threadIdx", *BLOCKS), **dict.fromkeys(("shared", "wa
 """The thread axes of which each has memory of a scope of its own, by the scope's first word."""
 
 
-def with_own_memory(func: PrimFunc) -> PrimFunc:
-    """The function, in which memory that threads do not share is allocated in their loops."""
+def misplaced(func: PrimFunc) -> dict[Buffer, Var]:
+    """The buffers that would be allocated in a loop of threads, instead of outside; and that loop."""
     if not any(loop.kind == "thread_binding" for loop in nodes_of(func.body, For)):
-        return func
+        return {}
+    found: dict[Buffer, Var] = {}
+    for _, home in places(func.body, lambda s: isinstance(s, (Allocate, Block))):
+        for buffer in declares(home):
+            if (path := owner(home, buffer, buffer.scope)) is not None:
+                loop = at(home, path)
+                assert isinstance(loop, For)
+                found[buffer] = loop.var
+    return found
+
+
+def with_serial_loops(func: PrimFunc) -> PrimFunc:
+    """The function without threads."""
+
+    def serial(node: Node) -> Node | None:
+        bound = isinstance(node, For) and node.kind == "thread_binding"
+        return replace(node, kind="serial", thread="") if bound else None  # type: ignore[type-var]
+
+    return func.with_body(rewrite(func.body, serial))
+
+
+def with_own_memory(func: PrimFunc, buffers: Collection[Buffer]) -> PrimFunc:
+    """The function, in which some of its misplaced buffers are allocated in the loops of their threads."""
     body = func.body
     for path, stmt in reversed(list(places(func.body, lambda s: isinstance(s, (Allocate, Block))))):
         for buffer in reversed(declares(stmt)):
-            body = _moved(body, path, buffer)
+            if buffer in buffers:
+                body = _moved(body, path, buffer)
     return func if body is func.body else func.with_body(body)
 
 

@@ -15,7 +15,6 @@ from typing import final
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.elaborate.calls import CALL, expand_calls, refuse_recursion
 from verified_tir.elaborate.labels import without_labels
-from verified_tir.elaborate.own_memory import with_own_memory
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, VOID, PointerType
 from verified_tir.ir.equal import structural_equal
@@ -44,7 +43,6 @@ def program_of(
     if isinstance(func, str):
         func = parse(func)
     module = func if isinstance(func, IRModule) else IRModule(((func.name, func),))
-    module = IRModule(tuple([(key, with_own_memory(f)) for key, f in module.functions]))
     refuse_recursion(module)
     names = [key for key, _ in module.functions]
     if not names:

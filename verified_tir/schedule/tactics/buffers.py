@@ -6,10 +6,16 @@ TVM names a block and then one of its buffers, ``cache_read("C", 0, "local")``; 
 
 from __future__ import annotations
 
-from verified_tir.elaborate.own_memory import owner
+from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.elaborate.own_memory import misplaced, owner, with_serial_loops
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer, For
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.theorem import reflexive
 from verified_tir.schedule.rule_builders import rescoped
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
@@ -96,24 +102,39 @@ def set_scope(session: Session, block: str | None, buffer: BufferIn, scope: str)
     if path is None:
         raise fail(f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write")
     if (loop := owner(session.at(path, Allocate), chosen, scope)) is not None:
-        _into_loop(session, chosen, (*path, *loop))
+        into_loop(session, chosen, session.at((*path, *loop), For).var)
     allocated = session.allocation(chosen)
     assert allocated is not None
     session.apply(rescoped(allocated, scope))
 
 
-def _into_loop(session: Session, buffer: Buffer, path: Path) -> None:
-    """Let threads that will have a buffer of their own allocate it, if none of them uses what another one stored."""
-    target = session.at(path, For).var
+def into_loop(session: Session, buffer: Buffer, target: Var) -> bool:
+    """Move an allocation into a loop, if no iteration uses what another one stored; whether it was moved."""
     try:
         with session.atomic():
             while (here := session.allocation(buffer)) is not None:
-                around = [s.var for s in session.loops_around(here)]
-                if target in around:
-                    return
+                if target in [s.var for s in session.loops_around(here)]:
+                    return True
                 sink_allocation(session, buffer)
     except TacticFailed:
-        return  # what the kernel says of the memory that they share tells more
+        pass
+    return False
+
+
+def own_memory(func: PrimFunc, prover: Prover) -> list[Buffer]:
+    """The buffers of which each thread, or block of threads, has its own, and which are allocated outside of their
+    loop: those of which it is proved that no iteration uses what another one stored.
+
+    It is proved of the program with serial loops: races are asked about when all of them have moved.
+    """
+    targets = misplaced(func)
+    if not targets:
+        return []
+    try:
+        session = Session(reflexive(expand_blocks(with_serial_loops(func)), definite=True), prover)
+    except IRError:  # it has no theorem; what is wrong with it is said elsewhere
+        return []
+    return [b for b, loop in targets.items() if into_loop(session, b, loop)]
 
 
 def home_of(session: Session, buffer: Buffer) -> Path:
@@ -123,4 +144,13 @@ def home_of(session: Session, buffer: Buffer) -> Path:
     return () if path is None else (*path, 0)
 
 
-__all__ = ["Meant", "buffer_anywhere", "buffer_arguments", "buffer_of", "home_of", "set_scope"]
+__all__ = [
+    "Meant",
+    "buffer_anywhere",
+    "buffer_arguments",
+    "buffer_of",
+    "home_of",
+    "into_loop",
+    "own_memory",
+    "set_scope",
+]
