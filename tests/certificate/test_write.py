@@ -260,7 +260,7 @@ def test_names_that_text_cannot_hold(tmp_path: Path) -> None:
 def test_refused_attempts_leave_nothing(tmp_path: Path) -> None:
     """Whatever was tried between the steps, the certificate is that of the steps."""
     plain, tried = Schedule(ROWS), Schedule(ROWS)
-    for attempt in (lambda s: s.fuse("i", "z"), lambda s: s.reorder("i"), lambda s: s.partition("j", 9)):
+    for attempt in (lambda s: s.fuse("i", "z"), lambda s: s.reorder("i", "i"), lambda s: s.partition("j", 9)):
         with pytest.raises(Exception, match=r"."):
             attempt(tried)
     for s in (plain, tried):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.elaborate.calls import Misfit
 from verified_tir.elaborate.claims import verify_program
-from verified_tir.elaborate.own_memory import with_own_memory
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.collector import seldom_collected
@@ -48,7 +47,6 @@ from verified_tir.schedule.session import Handle, Session, TacticFailed
 from verified_tir.schedule.shown import listed, map_text, short
 from verified_tir.schedule.tactics import layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
-from verified_tir.schedule.tactics.buffers import own_memory
 from verified_tir.schedule.verdicts import open_store
 
 if TYPE_CHECKING:
@@ -123,10 +121,6 @@ class Schedule(
         prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()
         with walked("the program itself", program):
-            if own := own_memory(program, prover):
-                alone = written is program
-                program = with_own_memory(program, own)
-                written = program if alone else with_own_memory(written, own)
             result = verify_program(program, prover, written=written, notes=self.notes)
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
