@@ -20,16 +20,22 @@ class LoopPrimitives(Primitives):
     """A part of :class:`~verified_tir.schedule.schedule.Schedule`."""
 
     @recorded
-    def split(self, loop: Handle, factors: Sequence[int | None], preserve_unit_iters: bool = True) -> list[Var]:
+    def split(
+        self, loop: Handle, factors: Sequence[int | None], preserve_unit_iters: bool = True,
+        disable_predication: bool = False,
+    ) -> list[Var]:  # fmt: skip
         """Split a loop into nested serial loops of the given extents, outermost first; one factor may be ``None``.
 
         Where the factors do not divide the extent, a guard is added.  Gives the new loops, ``<loop>_0``, ``<loop>_1`` …
 
         :param preserve_unit_iters: TVM's; it is about iteration variables of blocks, which are expanded here, and
             changes nothing.
+        :param disable_predication: leave the guard out.  Unlike in TVM this is refused unless the factors are proved to
+            divide the extent, as ``T.assume(n % 4 == 0)`` may say.
         """
         del preserve_unit_iters
-        return self._do("split", (loop, listed(factors)), lambda s: loops.split(s, loop, factors))
+        said = (loop, listed(factors), *(["disable_predication=True"] if disable_predication else []))
+        return self._do("split", said, lambda s: loops.split(s, loop, factors, guarded=not disable_predication))
 
     @recorded
     def fuse(self, *handles: Handle, preserve_unit_iters: bool = True) -> Var:

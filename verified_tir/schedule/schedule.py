@@ -39,6 +39,7 @@ from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
 from verified_tir.schedule.primitives_loops import LoopPrimitives
+from verified_tir.schedule.primitives_tiles import TilePrimitives
 from verified_tir.schedule.primitives_values import ValuePrimitives
 from verified_tir.schedule.recording import Call, recorded, repeat
 from verified_tir.schedule.refusals import report
@@ -85,6 +86,7 @@ class Schedule(
     LoopPrimitives,
     BranchPrimitives,
     ValuePrimitives,
+    TilePrimitives,
 ):
     """A program and the theorem about what it has become.
 
