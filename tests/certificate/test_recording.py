@@ -288,7 +288,30 @@ def notes(s: Schedule) -> None:
     s.unannotate(i, "pragma_auto_unroll_max_step")
 
 
+PADDED = """
+@T.prim_func
+def padded(x: T.Buffer((8,), "float32"), y: T.Buffer((12,), "float32"), z: T.Buffer((12,), "float32")):
+    for i in range(12):
+        with T.block("y"):
+            y[i] = T.if_then_else(i >= 2 and i < 10, x[i - 2], T.float32(0))
+    for i in range(12):
+        with T.block("z"):
+            z[i] = y[i] + T.float32(1)
+"""
+
+
+def tiles(s: Schedule) -> None:
+    s.merge(*s.loops())
+    first, second = s.fission("i")
+    s.split(second, [None, s.sample_categorical([4], [1.0])], disable_predication=True)
+    s.decompose_padding("y", first)
+    s.read_at("i_0", "z", 0, "local")
+    s.write_at("i_0", "z", 0, "local")
+    s.loop_partition(first, [2, None])
+
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
+    (PADDED, tiles),
     (DOUBLE, results),
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),

@@ -110,7 +110,7 @@ def _padded(session: Session, block: str) -> tuple[Path, Store]:
     if choice.dtype.lanes > 1 or store.predicate is not None:
         raise fail(f"block {block} stores a vector; decompose before vectorizing", path)
     if nodes_of(choice.false_value, Load):
-        raise fail(f"the padding value of block {block} is read from memory; only a value that is known is filled", path)
+        raise fail(f"the padding value of block {block} is read from memory; it must be known to be filled in", path)
     return path, store
 
 
@@ -225,10 +225,10 @@ def _range(loop: For, parts: Sequence[Expr], outer: Bounds) -> _Range:
         edge = _rendered(limit, loop.var.dtype)
         if edge is None:
             continue
-        if at_least and outer.nonneg(limit - as_poly(start)) and outer.nonneg(as_poly(end) - limit):
+        if at_least and outer.nonneg(limit - as_poly(start)):
             start = edge
             said.append(part)
-        elif not at_least and outer.nonneg(as_poly(end) - limit) and outer.nonneg(limit - as_poly(start)):
+        elif not at_least and outer.nonneg(as_poly(end) - limit):
             end = edge
             said.append(part)
     return _Range(start, end, tuple(said))
