@@ -310,8 +310,24 @@ def tiles(s: Schedule) -> None:
     s.loop_partition(first, [2, None])
 
 
+EPILOGUE = """
+@T.prim_func
+def epilogue(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    t = T.alloc_buffer((4,), "float32")
+    for i, k in T.grid(4, 6):
+        with T.block("t"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                t[vi] = T.float32(0)
+            t[vi] = t[vi] + A[vi, vk]
+    for x in range(4):
+        with T.block("C"):
+            C[x] = t[x] + B[x]
+"""
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PADDED, tiles),
+    (EPILOGUE, lambda s: s.fuse_reduction_epilogue("t", "C")),
     (DOUBLE, results),
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),

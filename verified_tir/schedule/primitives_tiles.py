@@ -10,6 +10,7 @@ from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Handle
 from verified_tir.schedule.shown import listed
 from verified_tir.schedule.tactics import auto_copy, decompose_padding, loop_partition, merge
+from verified_tir.schedule.tactics import reduction_epilogue as epilogues
 
 
 class TilePrimitives(Primitives):
@@ -98,3 +99,18 @@ class TilePrimitives(Primitives):
         said = (loop, block, write_buffer_index, storage_scope)
         return self._do("write_at", said, lambda s: auto_copy.copied_at(s, loop, block, ("write", write_buffer_index),
                                                                         storage_scope))  # fmt: skip
+
+    @recorded
+    def fuse_reduction_epilogue(self, reduction_block: str, epilogue_block: str) -> None:
+        """Add to a finished sum what an epilogue adds, in the nest of the sum (TVM's ``fuse_reduction_epilogue``).
+
+        The epilogue runs in the innermost loop that is not one of the reduction.  TVM lets the epilogue's buffer begin
+        as what is added, and sums into it; floats are rounded otherwise then, and here they are not.
+
+        :param reduction_block: a block of an initialisation and an update ``B[…] = B[…] + …`` (or another operation).
+        :param epilogue_block: a block that stores ``B[…] + c``, of the same operation.
+        :raises ScheduleError: for another epilogue, such as ``max(B[…] + c, 0)`` or clipping: TVM applies it to every
+            partial sum, which is another program; the message shows an input that tells them apart.
+        """
+        self._do("fuse_reduction_epilogue", (reduction_block, epilogue_block),
+                 lambda s: epilogues.fuse_reduction_epilogue(s, reduction_block, epilogue_block))  # fmt: skip

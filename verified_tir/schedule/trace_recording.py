@@ -290,6 +290,9 @@ ENCODERS: Final[dict[str, Encoder]] = {
     "reverse_compute_inline": lambda p, a: Instruction("ReverseComputeInline", [p.block(a["block"])]),
     "decompose_reduction": lambda p, a: Instruction("DecomposeReduction", [p.block(a["block"]), p.loop(a["loop"])]),
     "decompose_padding": lambda p, a: Instruction("DecomposePadding", [p.block(a["block"]), p.loop(a["loop"])]),
+    "fuse_reduction_epilogue": lambda p, a: Instruction(
+        "FuseReductionEpilogue", [p.block(a["reduction_block"]), p.block(a["epilogue_block"])]
+    ),
     "rfactor": _without_licence(lambda p, a: Instruction("RFactor", [p.loop(a["loop"])], [a["factor_axis"]])),
     "pad_einsum": lambda p, a: Instruction("PadEinsum", [p.block(a["block"]), list(map(p.value, a["padding"]))]),
     "blockize": _blockize,

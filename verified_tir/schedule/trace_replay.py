@@ -141,6 +141,7 @@ DECODERS: Final[dict[str, Decoder]] = {
     "ReverseComputeInline": lambda r, x, a: r.sch.reverse_compute_inline(x[0]),
     "DecomposeReduction": lambda r, x, a: r.decomposed(x[0], x[1]),
     "DecomposePadding": lambda r, x, a: r.sch.decompose_padding(x[0], x[1]),
+    "FuseReductionEpilogue": lambda r, x, a: r.sch.fuse_reduction_epilogue(x[0], x[1]),
     "RFactor": lambda r, x, a: r.sch.rfactor(x[0], int(a[0])),
     "PadEinsum": lambda r, x, a: r.sch.pad_einsum(x[0], x[1]),
     "Blockize": lambda r, x, a: r.sch.blockize(x[0]),

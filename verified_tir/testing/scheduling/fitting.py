@@ -74,7 +74,7 @@ def _fitting(inventory: Inventory) -> Iterator[str]:
     if updates(inventory):
         yield from ("rfactor", "rfactor")
     if initialised(inventory):
-        yield from ("decompose_reduction", "decompose_reduction")
+        yield from ("decompose_reduction", "decompose_reduction", "fuse_reduction_epilogue")
     if products(inventory):
         yield from ("pad_einsum", "pad_einsum")
     if inventory.local:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from verified_tir.ir.expr import IfThenElse, Select
 from verified_tir.testing.scheduling.choices import Choices
+from verified_tir.testing.scheduling.fitting import initialised
 from verified_tir.testing.scheduling.inventory import Inventory, call, listed, quoted
 from verified_tir.testing.scheduling.loops import factor, pair_of_neighbours
 from verified_tir.testing.scheduling.staging import loop_around
@@ -55,3 +56,11 @@ def _copied_at(primitive: str, inventory: Inventory, pick: Choices) -> str:
     block, path = inventory.block(pick)
     number = str(pick.one((0, 1, 0, 2))) if not pick.chance(20) else listed([0])
     return call(primitive, loop_around(inventory, pick, path), block, number, quoted(pick.one(SCOPES)))
+
+
+@writes("fuse_reduction_epilogue")
+def fuse_reduction_epilogue(inventory: Inventory, pick: Choices) -> str:
+    reductions = initialised(inventory) or inventory.blocks
+    block, _ = inventory.block(pick, reductions)
+    others = [b for b in inventory.blocks if quoted(b[0]) != block]
+    return call("fuse_reduction_epilogue", block, inventory.block(pick, others or None)[0])
