@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from tvm.s_tir import Schedule as TVMSchedule
+from tvm.s_tir import meta_schedule
 from tvm.s_tir.schedule import Trace as TVMTrace
+from tvm.target import Target
 
-from tests.interop_tvm.programs import module
+from tests.interop_tvm.programs import function, module
 from tests.schedule.test_trace import MATMUL, scheduled
 from verified_tir import Schedule, Trace, parse_func
 from verified_tir.validate import Equal, validate
@@ -73,3 +76,38 @@ def test_tiles_that_tvm_refits_are_refitted_alike() -> None:
         sch = tvm_schedule(1)
         theirs = [int(sch.get(v)) for v in sch.sample_perfect_tile(sch.get_loops("C")[0], 3, 16, decision)]
         assert theirs == Schedule(TEXT).sample_perfect_tile("i", 3, 16, decision), decision
+
+
+RELU = """
+    for x, y in T.grid(16, 16):
+        with T.sblock("D"):
+            vx, vy = T.axis.remap("SS", [x, y])
+            D[vx, vy] = T.max(C[vx, vy], T.float32(0))
+"""
+
+
+def fused_with_relu(text: str) -> str:
+    text = text.replace('C: T.Buffer((16, 16), "float32")):', 'D: T.Buffer((16, 16), "float32")):\n    C = LOCAL')
+    return text + RELU
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("space", range(3))
+def test_design_spaces_of_tvms_tuner_for_a_cpu(relu: bool, space: int) -> None:
+    """The traces of each design, before and after postprocessing, are proved step by step."""
+    text = fused_with_relu(FOR_TVM) if relu else FOR_TVM
+    func = function(text.replace("LOCAL", 'T.sblock_alloc_buffer((16, 16), "float32")'))
+    func = func.with_attr("global_symbol", "main")
+    target = Target({"kind": "llvm", "num-cores": 4})
+    context = meta_schedule.TuneContext(
+        mod=func, target=target, space_generator=meta_schedule.space_generator.PostOrderApply(), rand_state=7,
+        task_name="product",
+    )  # fmt: skip
+    designed = context.generate_design_space()[space]
+    finished = designed.copy()
+    assert all(p.apply(finished) for p in context.space_generator.postprocs)
+    for sch in (designed, finished):
+        s = Schedule(func.script())
+        Trace.apply_json_to_schedule(sch.trace.as_json(), s)
+        assert isinstance(validate(s.func, parse_func(sch.mod["main"].script())).verdict, Equal)

@@ -213,6 +213,51 @@ def test_a_step_that_is_wrong_is_refused_as_ever() -> None:
         Trace.apply_json_to_schedule([instructions, []], Schedule(STAGES))
 
 
+TWO_AXES = """
+@T.prim_func
+def total(A: T.Buffer((4, 6), "float32"), B: T.Buffer((1,), "float32")):
+    for k, l in T.grid(4, 6):
+        with T.block("B"):
+            vk, vl = T.axis.remap("RR", [k, l])
+            with T.init():
+                B[0] = T.float32(0)
+            B[0] = B[0] + A[vk, vl]
+"""
+
+
+def test_a_float_sum_is_rounded_in_another_order_with_the_users_word_only() -> None:
+    instructions = [["GetSBlock", [], ["B", "main"], ["b0"]], ["GetLoops", ["b0"], [], ["l1", "l2"]],
+                    ["DecomposeReduction", ["b0", "l1"], [], ["b3"]], ["GetSBlock", [], ["B_update", "main"], ["b4"]],
+                    ["GetLoops", ["b4"], [], ["l5", "l6"]], ["Reorder", ["l6", "l5"], [], []]]  # fmt: skip
+    with pytest.raises(Refuted):
+        Trace.apply_json_to_schedule([instructions, []], Schedule(TWO_AXES))
+    with pytest.raises(Refuted):
+        Trace.apply_json_to_schedule([instructions, []], Schedule(TWO_AXES), reassociate="A")
+    s = Schedule(TWO_AXES)
+    Trace.apply_json_to_schedule([instructions, []], s, reassociate=["A", "B"])
+    assert [v.name for v in s.loops("B")] == ["l", "k"]
+
+
+THREE = (
+    STAGES.replace("B[j]", "C[j]").replace("B: T", "C: T").replace('"B"', '"C"')
+    + """\
+    for m in range(12):
+        with T.block("D"):
+            C[m] = C[m] * t[m]
+"""
+)
+
+
+def test_blocks_are_found_by_what_they_have_to_do_with_others() -> None:
+    found = [["GetSBlock", [], ["root", "main"], ["b0"]], ["GetChildBlocks", ["b0"], [], ["b1", "b2", "b3"]],
+             ["GetConsumers", ["b1"], [], ["b4", "b5"]], ["GetProducers", ["b3"], [], ["b6", "b7"]],
+             ["Annotate", ["b0", 16], ["meta_schedule.parallel"], []], ["Annotate", ["b5", 1], ["k"], []],
+             ["Annotate", ["b6", 2], ["k"], []], ["Unannotate", ["b0"], ["meta_schedule.parallel"], []]]  # fmt: skip
+    s = Schedule(THREE)
+    Trace.apply_json_to_schedule([found, []], s)
+    assert [str(r) for r in s.steps[1:]] == ["annotate(D, k, 1)", "annotate(t, k, 2)"]
+
+
 # -- index maps --------------------------------------------------------------------------------------------------------
 
 

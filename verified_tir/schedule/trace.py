@@ -68,19 +68,29 @@ class Trace:
         return Trace(self.insts[:count], {**self.decisions, number: decision})
 
     def apply_to_schedule(
-        self, sch: Schedule, remove_postproc: bool = False, decision_provider: DecisionProvider | None = None
+        self,
+        sch: Schedule,
+        remove_postproc: bool = False,
+        decision_provider: DecisionProvider | None = None,
+        *,
+        reassociate: str | Sequence[str] = (),
     ) -> None:
         """Run the instructions on a schedule.  One that samples and has no decision decides anew.
 
+        :param reassociate: the user's word that float reductions may be rounded in another order: the names of the
+            buffers that are reduced into.  TVM reorders and splits reductions without asking.
         :raises TraceError: if an instruction is unknown here, or gives another number of loops than in the trace.
         :raises ScheduleError: if a step is refused; the steps before it stay.
         """
-        apply(self.insts[: self._count(remove_postproc)], self.decisions, sch, decision_provider)
+        words = [reassociate] if isinstance(reassociate, str) else list(reassociate)
+        apply(self.insts[: self._count(remove_postproc)], self.decisions, sch, decision_provider, words)
 
     @staticmethod
-    def apply_json_to_schedule(json_obj: str | Sequence[Any], sch: Schedule) -> None:
+    def apply_json_to_schedule(
+        json_obj: str | Sequence[Any], sch: Schedule, *, reassociate: str | Sequence[str] = ()
+    ) -> None:
         """Run a trace that was kept as JSON, by TVM perhaps, on a schedule (see :meth:`apply_to_schedule`)."""
-        Trace.from_json(json_obj).apply_to_schedule(sch)
+        Trace.from_json(json_obj).apply_to_schedule(sch, reassociate=reassociate)
 
     def as_python(self, remove_postproc: bool = False) -> list[str]:
         """The instructions as lines of text, each with its decision."""

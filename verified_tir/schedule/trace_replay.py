@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import Load, Var
+from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Block, Store
+from verified_tir.ir.visit import nodes_of
+from verified_tir.schedule.copies import block_of_copy
+from verified_tir.schedule.errors import Refuted, ScheduleError
+from verified_tir.schedule.session import Session
 from verified_tir.schedule.trace_instructions import OWN, POSTPROC, DecisionProvider, Instruction, TraceError
 from verified_tir.schedule.trace_maps import map_read, padding_read
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
+
+ROOT: Final = "root"
+"""What TVM calls the block around a whole function."""
 
 Values = dict[str, Any]
 Decoder = Callable[["Replay", list[Any], list[Any]], Any]
@@ -25,8 +35,9 @@ class Replay:
     without its initialisation.  They are known by both.
     """
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, words: Sequence[str]) -> None:
         self.sch: Any = schedule  # its primitives are decorated, and lead here again
+        self.words = words
         self.values: Values = {}
         self.aliases: dict[str, Any] = {}
 
@@ -50,7 +61,47 @@ class Replay:
 
     def block(self, name: str) -> Any:
         """The block that TVM knows by a name."""
+        if name == ROOT and ROOT not in self.sch.blocks:
+            return ROOT
         return self.aliases[name] if name in self.aliases and name not in self.sch.blocks else self.sch.get_block(name)
+
+    def licensed(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Make a call that may change the order of a float sum: as it is, or else with the user's word for a buffer."""
+        try:
+            return call(*arguments)
+        except Refuted as refused:
+            for word in self.words:
+                with suppress(ScheduleError):
+                    return call(*arguments, reassociate=word)
+            raise refused from None
+
+    def noted(self, where: Any, key: str, value: Any) -> None:
+        """Annotate a block or a loop.  What TVM notes at the root block, for its postprocessing, is left out."""
+        if where != ROOT:
+            self.sch.annotate(where, key, value)
+
+    def unnoted(self, where: Any, key: str) -> None:
+        if where != ROOT:
+            self.sch.unannotate(where, key)
+
+    def children(self, block: Any) -> list[str]:
+        """The blocks in a block or a loop, those inside of them left out."""
+        session: Session = self.sch._session
+        path = () if block == ROOT else session.place(block_of_copy(session, block))
+        found: list[tuple[Path, str]] = []
+        for p, b in session.find(Block, under=path):
+            if p != path and not any(p[: len(q)] == q for q, _ in found):
+                found.append((p, b.name))
+        return [name for _, name in found]
+
+    def neighbours(self, block: Any, *, after: bool) -> list[str]:
+        """The blocks that read what a block stores (``after``), or store what it reads."""
+        session: Session = self.sch._session
+        path, label = session.block(block_of_copy(session, block))
+        theirs, ours = (Load, Store) if after else (Store, Load)
+        buffers = {n.buffer.data for n in nodes_of(label, ours)}
+        return [b.name for p, b in session.find(Block)
+                if p != path and any(n.buffer.data in buffers for n in nodes_of(b, theirs))]  # fmt: skip
 
     def decomposed(self, block: str, loop: Any) -> str:
         init: str = self.sch.decompose_reduction(block, loop)
@@ -69,10 +120,14 @@ class Replay:
 
 
 def apply(
-    insts: Sequence[Instruction], decisions: Mapping[int, Any], schedule: Schedule, provider: DecisionProvider | None
+    insts: Sequence[Instruction],
+    decisions: Mapping[int, Any],
+    schedule: Schedule,
+    provider: DecisionProvider | None,
+    words: Sequence[str],
 ) -> None:
-    """Run instructions on a schedule."""
-    replay = Replay(schedule)
+    """Run instructions on a schedule; ``words`` are the buffers whose float sums may be rounded in another order."""
+    replay = Replay(schedule, words)
     for number, inst in enumerate(insts):
         where = f"instruction {number}, {inst}"
         try:
@@ -121,11 +176,14 @@ DECODERS: Final[dict[str, Decoder]] = {
     POSTPROC: lambda r, x, a: None,
     "GetSBlock": lambda r, x, a: r.block(a[0]),
     "GetLoops": lambda r, x, a: r.sch.get_loops(x[0]),
+    "GetChildBlocks": lambda r, x, a: r.children(x[0]),
+    "GetConsumers": lambda r, x, a: r.neighbours(x[0], after=True),
+    "GetProducers": lambda r, x, a: r.neighbours(x[0], after=False),
     "Split": lambda r, x, a: r.sch.split(x[0], x[1:], disable_predication=bool(a[1]) if len(a) > 1 else False),
     "LoopPartition": lambda r, x, a: r.sch.loop_partition(x[0], x[1:]),
     "Fuse": lambda r, x, a: r.sch.fuse(*x) if len(x) > 1 else x[0],
     "Merge": lambda r, x, a: r.sch.merge(*x),
-    "Reorder": lambda r, x, a: r.sch.reorder(*x) if len(x) > 1 else None,
+    "Reorder": lambda r, x, a: r.licensed(r.sch.reorder, *x) if len(x) > 1 else None,
     "Parallel": lambda r, x, a: r.sch.parallel(x[0]),
     "Vectorize": lambda r, x, a: r.sch.vectorize(x[0]),
     "Unroll": lambda r, x, a: r.sch.unroll(x[0]),
@@ -142,12 +200,12 @@ DECODERS: Final[dict[str, Decoder]] = {
     "DecomposeReduction": lambda r, x, a: r.decomposed(x[0], x[1]),
     "DecomposePadding": lambda r, x, a: r.sch.decompose_padding(x[0], x[1]),
     "FuseReductionEpilogue": lambda r, x, a: r.sch.fuse_reduction_epilogue(x[0], x[1]),
-    "RFactor": lambda r, x, a: r.sch.rfactor(x[0], int(a[0])),
+    "RFactor": lambda r, x, a: r.licensed(r.sch.rfactor, x[0], int(a[0])),
     "PadEinsum": lambda r, x, a: r.sch.pad_einsum(x[0], x[1]),
     "Blockize": lambda r, x, a: r.sch.blockize(x[0]),
     "Tensorize": lambda r, x, a: r.sch.tensorize(x[0], a[0]),
-    "Annotate": lambda r, x, a: r.sch.annotate(x[0], a[0], x[1]),
-    "Unannotate": lambda r, x, a: r.sch.unannotate(x[0], a[0]),
+    "Annotate": lambda r, x, a: r.noted(x[0], a[0], x[1]),
+    "Unannotate": lambda r, x, a: r.unnoted(x[0], a[0]),
     "TransformLayout": lambda r, x, a: r.laid_out(x, a),
 }  # fmt: skip
 """How an instruction is run: on its inputs and attributes."""
