@@ -9,7 +9,7 @@ from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Handle
 from verified_tir.schedule.shown import listed
-from verified_tir.schedule.tactics import auto_copy, decompose_padding, loop_partition, merge
+from verified_tir.schedule.tactics import auto_copy, decompose_padding, loop_partition, merge, rolling_buffer
 from verified_tir.schedule.tactics import reduction_epilogue as epilogues
 
 
@@ -36,6 +36,18 @@ class TilePrimitives(Primitives):
     def can_decompose_padding(self, block: str, loop: Handle) -> bool:
         """Whether :meth:`decompose_padding` is possible (TVM's ``can_decompose_padding``); changes nothing."""
         return decompose_padding.can_decompose_padding(self._session, block, loop)
+
+    def rolling_buffer(self, block: str, write_buffer_index: int) -> None:
+        """Always refused: TVM's ``rolling_buffer`` keeps several rows of a buffer in one place, one after the other.
+
+        No rule of the kernel lets a place be used again for another element, and none removes the second computation of
+        a sum.
+
+        :param block: a block that stores to a local buffer.
+        :param write_buffer_index: which of the buffers that the block stores to.
+        :raises ScheduleError: in any case; it says what to do instead.
+        """
+        self._look("rolling_buffer", lambda s: rolling_buffer.refuse(s, block, write_buffer_index))
 
     @recorded
     def loop_partition(

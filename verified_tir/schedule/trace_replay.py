@@ -98,10 +98,9 @@ class Replay:
         """The blocks that read what a block stores (``after``), or store what it reads."""
         session: Session = self.sch._session
         path, label = session.block(block_of_copy(session, block))
-        theirs, ours = (Load, Store) if after else (Store, Load)
-        buffers = {n.buffer.data for n in nodes_of(label, ours)}
-        return [b.name for p, b in session.find(Block)
-                if p != path and any(n.buffer.data in buffers for n in nodes_of(b, theirs))]  # fmt: skip
+        buffers = _touched(label, Store if after else Load)
+        others = [(b.name, _touched(b, Load if after else Store)) for p, b in session.find(Block) if p != path]
+        return [name for name, touched in others if touched & buffers]
 
     def decomposed(self, block: str, loop: Any) -> str:
         init: str = self.sch.decompose_reduction(block, loop)
@@ -117,6 +116,10 @@ class Replay:
         side = "write" if int(attrs[1]) else "read"
         padding = padding_read(attrs[2])
         self.sch.transform_layout(inputs[0], (side, int(attrs[0])), map_read(inputs[1]), padding)
+
+
+def _touched(block: Block, kind: type[Load] | type[Store]) -> set[Var]:
+    return {n.buffer.data for n in nodes_of(block, kind)}
 
 
 def apply(
@@ -200,6 +203,7 @@ DECODERS: Final[dict[str, Decoder]] = {
     "DecomposeReduction": lambda r, x, a: r.decomposed(x[0], x[1]),
     "DecomposePadding": lambda r, x, a: r.sch.decompose_padding(x[0], x[1]),
     "FuseReductionEpilogue": lambda r, x, a: r.sch.fuse_reduction_epilogue(x[0], x[1]),
+    "RollingBuffer": lambda r, x, a: r.sch.rolling_buffer(x[0], int(a[0])),
     "RFactor": lambda r, x, a: r.licensed(r.sch.rfactor, x[0], int(a[0])),
     "PadEinsum": lambda r, x, a: r.sch.pad_einsum(x[0], x[1]),
     "Blockize": lambda r, x, a: r.sch.blockize(x[0]),
