@@ -49,6 +49,17 @@ def test_it_gives_the_block_that_copies() -> None:
     s.vectorize(s.get_loops("B_local")[-1])
 
 
+def test_a_second_copy_has_a_name_of_its_own() -> None:
+    def steps(s: Schedule) -> None:
+        assert s.read_at("i", "C", 0, "local") == "A_local"
+        assert s.read_at("k0", "C", 0, "local") == "A_local_local"
+        assert s.read_at("i", "C", 1, "local") == "B_local"
+        assert s.write_at("i", "C", 0, "local") == "C_local_back"
+        assert s.write_at("k0", "C", 0, "local") == "C_local_local_back"
+
+    assert accepted(TILES, steps).script().count("auto_copy") == 5
+
+
 THREADS = """
 @T.prim_func
 def threads(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):

@@ -6,9 +6,10 @@ lowering makes a cooperative copy.
 
 from __future__ import annotations
 
-from verified_tir.ir.stmt import Block
 from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Handle, Session, fail
+from verified_tir.schedule.tactics.layout import buffer_in
+from verified_tir.schedule.tactics.rfactor import unused_name
 from verified_tir.schedule.tactics.staging import cache_read, cache_write
 
 NOTE = ("auto_copy", True)
@@ -25,14 +26,14 @@ def copied_at(session: Session, loop: Handle, block: str, which: tuple[str, int]
         raise fail(f"a buffer is given by its number among those that the block {kind}s, not by {number!r}")
     if not isinstance(scope, str):
         raise fail(f"a storage scope is a text such as 'shared', not {scope!r}")
-    session.block(block)  # complains first about the block
+    called = f"{buffer_in(session, block, which).name}_{scope.replace('.', '_')}"
+    taken = session.block_names()
+    copy = unused_name(called, {n for name in taken for n in (name, name.removesuffix("_back"))})
     if kind == "read":
-        name = cache_read(session, block, which, scope, loop).name
+        cache_read(session, block, which, scope, loop, copy)
     else:
-        name = f"{cache_write(session, block, which, scope, loop).name}_back"
-    path, around = session.loop(loop)
-    found = session.find(Block, lambda s: s.name == name, under=path)
-    assert found, f"no block {name} in the loop over {around.var.name}"
-    place, label = found[-1]
+        cache_write(session, block, which, scope, loop, copy)
+    name = copy if kind == "read" else f"{copy}_back"
+    place, label = session.block(name)
     session.apply(annotated(place, (*label.annotations, NOTE)))
     return name
