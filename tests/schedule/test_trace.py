@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from contextlib import suppress
+from random import Random
 from typing import Any
 
 import pytest
 
-from verified_tir import IndexMap, Refuted, Schedule, Trace, TraceError
+from tests.nightly import few
+from verified_tir import IndexMap, Refuted, Schedule, ScheduleError, Trace, TraceError
 from verified_tir.schedule.trace_instructions import Instruction
 from verified_tir.schedule.trace_maps import map_read, map_written, padding_read
+from verified_tir.testing.scheduling.seeds import SEEDS, seed
+from verified_tir.testing.scheduling.step import WRITERS, Plan
 
 MATMUL = """
 @T.prim_func
@@ -168,6 +174,18 @@ def test_what_is_computed_from_a_sampled_number_is_a_constant() -> None:
     assert [i.inputs for i in s.trace.insts[-2:]] == [["b0", "v2"], ["b0", 13]]
 
 
+def test_a_copied_schedule_has_a_trace_of_its_own() -> None:
+    s = Schedule(STAGES)
+    s.split("i", [None, 4])
+    other = copy.copy(s)
+    other.sample_categorical([1], [1.0])
+    other.annotate("t", "key", 1)
+    assert len(s.trace.insts) == 3 and s.trace.decisions == {}
+    assert len(other.trace.insts) == 5 and other.trace.decisions == {3: 0}
+    s.trace.insts.clear()
+    assert len(s.trace.insts) == 3
+
+
 def test_postprocessing_may_be_left_out() -> None:
     trace = scheduled().trace
     trace.insts.insert(4, Instruction("EnterPostproc"))
@@ -278,3 +296,23 @@ def test_graphs_that_are_no_index_maps() -> None:
         with pytest.raises(TraceError, match="not an index map"):
             map_read(text)
     assert padding_read(None) is None
+
+
+# -- any schedule ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("name", SEEDS)
+def test_traces_of_random_schedules_make_them_again(name: str) -> None:
+    random = Random(name)
+    for _ in range(few(3, 20)):
+        s = Schedule(seed(name))
+        for _ in range(4):
+            choices = bytes(random.choice((0, 0, 1, random.randrange(256))) for _ in range(24))
+            plan = Plan(random.choice(list(WRITERS)), choices)
+            with suppress(ScheduleError):
+                for step in plan.steps(s):
+                    step.apply(s)
+        again = Schedule(seed(name))
+        Trace.apply_json_to_schedule(json.dumps(s.trace.as_json()), again)
+        assert again.script() == s.script(), s.trace

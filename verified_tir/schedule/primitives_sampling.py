@@ -79,7 +79,7 @@ class SamplingPrimitives(Primitives):
         number = self._look("sample_categorical", chosen)
         found = Sampled(candidates[number])
         attrs = [[int(c) for c in candidates], [float(p) for p in probs]]
-        self._tracer.sampled(self._session, "SampleCategorical", [], attrs, found, number)
+        self._tracer = self._tracer.sampled(self._session, "SampleCategorical", [], attrs, found, number)
         return found
 
     def sample_perfect_tile(
@@ -110,7 +110,7 @@ class SamplingPrimitives(Primitives):
 
         factors = self._look("sample_perfect_tile", chosen)
         found = [Sampled(f) for f in factors]
-        self._tracer.sampled(
+        self._tracer = self._tracer.sampled(
             self._session, "SamplePerfectTile", [loop], [int(n), int(max_innermost_factor)], found, factors
         )
         return found
@@ -140,7 +140,7 @@ class SamplingPrimitives(Primitives):
             return number, candidates[number]
 
         number, found = self._look("sample_compute_location", chosen)
-        self._tracer.sampled(self._session, "SampleComputeLocation", [name], [], [found], number)
+        self._tracer = self._tracer.sampled(self._session, "SampleComputeLocation", [name], [], [found], number)
         return found
 
 

@@ -107,7 +107,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
                 result = method(self, *ordinary, **words)  # type: ignore[arg-type]
             finally:
                 self._call = None
-            self._tracer.commit(*begun, result)
+            self._tracer = self._tracer.with_step(*begun, result)
             return result
 
     PRIMITIVES[method.__name__] = call

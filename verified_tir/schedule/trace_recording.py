@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
 from verified_tir.index.map import IndexMap
@@ -29,26 +29,35 @@ from verified_tir.schedule.trace_maps import map_written
 
 
 @final
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Tracer:
-    """The trace of a schedule, and the names that blocks, loops and numbers have in it."""
+    """The trace of a schedule so far, and the names that blocks, loops and numbers have in it.
 
-    trace: Trace = field(default_factory=Trace)
-    loops: dict[Var, str] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
+    It does not change: each step gives another one, so that a schedule that is copied has a trace of its own.
+    """
+
+    insts: tuple[Instruction, ...] = ()
+    decisions: Mapping[int, Any] = field(default_factory=dict)
+    loops: Mapping[Var, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
     """Blocks by name, and the locations that ``sample_compute_location`` gives if it gives no loop."""
-    numbers: dict[int, tuple[Sampled, str]] = field(default_factory=dict)
+    numbers: Mapping[int, tuple[Sampled, str]] = field(default_factory=dict)
     """Sampled numbers, by the identity of the object."""
     count: int = 0
 
+    @property
+    def trace(self) -> Trace:
+        """The instructions and decisions so far."""
+        return Trace(list(self.insts), dict(self.decisions))
+
     def sampled(
         self, session: Session, kind: str, inputs: Sequence[Any], attrs: Sequence[Any], result: Any, decision: Any
-    ) -> None:
-        """Note a sampling instruction that has decided."""
+    ) -> Tracer:
+        """With a sampling instruction that has decided."""
         call = Pending(self, session)
         noted = [call.place(x) for x in inputs]
-        self.commit(call, Instruction(kind, noted, list(attrs)), result)
-        self.trace.decisions[len(self.trace.insts) - 1] = decision
+        made = self.with_step(call, Instruction(kind, noted, list(attrs)), result)
+        return replace(made, decisions={**self.decisions, len(made.insts) - 1: decision})
 
     def begun(
         self,
@@ -59,7 +68,7 @@ class Tracer:
         named: Mapping[str, Any],
         fallback: tuple[list[Any], dict[str, Any]],
     ) -> tuple[Pending, Instruction]:
-        """Note a call before it is made; :meth:`commit` follows if it succeeds.
+        """Note a call before it is made; :meth:`with_step` follows if it succeeds.
 
         :param fallback: the arguments as a certificate has them, for what TVM has no instruction for.
         """
@@ -73,28 +82,14 @@ class Tracer:
             pass
         return Pending(self, session), Instruction(OWN, [], [primitive, *fallback])
 
-    def commit(self, pending: Pending, instruction: Instruction, result: Any) -> None:
-        """Note what an instruction gave, and the instruction."""
-        self.loops, self.texts, self.count = pending.loops, pending.texts, pending.count
+    def with_step(self, pending: Pending, instruction: Instruction, result: Any) -> Tracer:
+        """With an instruction that was carried out, and what it gave."""
         values = result if isinstance(result, (list, tuple)) else [] if result is None else [result]
         for v in values:
             if isinstance(v, (Var, Buffer, str, Sampled)) and instruction.kind not in WITHOUT_OUTPUT:
-                instruction.outputs.append(self._named(pending.session, v))
-        self.trace.insts += [*pending.before, instruction]
-
-    def _named(self, session: Session, value: Any) -> str:
-        """A new name for what an instruction gave."""
-        letter = "l" if isinstance(value, Var) else "v" if isinstance(value, int) else "b"
-        letter = "l" if value in (COMPUTE_ROOT, COMPUTE_INLINE) else letter
-        name, self.count = f"{letter}{self.count}", self.count + 1
-        if isinstance(value, Var):
-            self.loops[value] = name
-        elif isinstance(value, Sampled):
-            self.numbers[id(value)] = (value, name)
-        else:
-            meant = block_of_copy(session, value)
-            self.texts[meant.name if isinstance(meant, Buffer) else meant] = name
-        return name
+                instruction.outputs.append(pending.given(v))
+        insts = (*self.insts, *pending.before, instruction)
+        return Tracer(insts, self.decisions, pending.loops, pending.texts, pending.numbers, pending.count)
 
 
 WITHOUT_OUTPUT: Final = frozenset({"Blockize", "Tensorize"})
@@ -109,7 +104,7 @@ class Pending:
         self.session = session
         self.before: list[Instruction] = []
         self.loops, self.texts, self.count = dict(tracer.loops), dict(tracer.texts), tracer.count
-        self._numbers = tracer.numbers
+        self.numbers = dict(tracer.numbers)
 
     def block(self, name: Any) -> str:
         """The name of a block in the trace.
@@ -152,8 +147,8 @@ class Pending:
 
     def value(self, x: Any) -> Any:
         """A number, or the name of one that was sampled; texts in quotes, as TVM writes them."""
-        if isinstance(x, Sampled) and id(x) in self._numbers:
-            return self._numbers[id(x)][1]
+        if isinstance(x, Sampled) and id(x) in self.numbers:
+            return self.numbers[id(x)][1]
         if x is None:
             return "None"
         if isinstance(x, str):
@@ -163,6 +158,19 @@ class Pending:
         if isinstance(x, (bool, int, float)):
             return x if isinstance(x, (bool, float)) else int(x)
         raise TraceError("neither a number nor a text")
+
+    def given(self, value: Any) -> str:
+        """A new name for what an instruction gave."""
+        location = value in (COMPUTE_ROOT, COMPUTE_INLINE)
+        name = self._new("l" if isinstance(value, Var) or location else "v" if isinstance(value, int) else "b")
+        if isinstance(value, Var):
+            self.loops[value] = name
+        elif isinstance(value, Sampled):
+            self.numbers[id(value)] = (value, name)
+        else:
+            meant = block_of_copy(self.session, value)
+            self.texts[meant.name if isinstance(meant, Buffer) else meant] = name
+        return name
 
     def _new(self, letter: str) -> str:
         self.count += 1
