@@ -160,7 +160,7 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
 def test_a_crash_goes_through(monkeypatch: pytest.MonkeyPatch) -> None:
     from verified_tir.schedule.tactics import loops
 
-    def crash(*_: Any) -> None:
+    def crash(*_: Any, **__: Any) -> None:
         raise KeyError("lost")
 
     monkeypatch.setattr(loops, "split", crash)
