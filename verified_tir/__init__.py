@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from verified_tir.schedule.registry import expect_refusal, schedule
     from verified_tir.schedule.schedule import Schedule
     from verified_tir.schedule.tactics.hoist import HoistConditional, HoistLetBinding
+    from verified_tir.schedule.trace import Trace, TraceError
 
 _WHERE = {
     "AXIS_SEPARATOR": "verified_tir.index.map",
@@ -52,6 +53,8 @@ _WHERE = {
     "ScriptError": "verified_tir.ir.script",
     "Target": "verified_tir.codegen.target",
     "TensorIntrin": "verified_tir.schedule.intrinsics",
+    "Trace": "verified_tir.schedule.trace",
+    "TraceError": "verified_tir.schedule.trace",
     "Undecided": "verified_tir.schedule.errors",
     "build": "verified_tir.codegen.build",
     "domain_touched": "verified_tir.schedule.footprint",
@@ -81,6 +84,8 @@ __all__ = [
     "ScriptError",
     "Target",
     "TensorIntrin",
+    "Trace",
+    "TraceError",
     "Undecided",
     "__version__",
     "build",

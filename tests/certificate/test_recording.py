@@ -288,17 +288,46 @@ def notes(s: Schedule) -> None:
     s.unannotate(i, "pragma_auto_unroll_max_step")
 
 
-def as_in_tvm(s: Schedule) -> None:
-    s.reindex("C", ("read", 1))
-    copy = s.cache_write("C", 0, "shared")
-    s.storage_align("C", 0, -1, 16, 8)
-    s.transform_block_layout(copy, lambda i, j: [i * 7 + j])
-    first, second = s.loop_partition(s.loops(copy)[0], [5])
-    s.merge(first, second)
-    s.add_unit_loop("C")
+PADDED = """
+@T.prim_func
+def padded(x: T.Buffer((8,), "float32"), y: T.Buffer((12,), "float32"), z: T.Buffer((12,), "float32")):
+    for i in range(12):
+        with T.block("y"):
+            y[i] = T.if_then_else(i >= 2 and i < 10, x[i - 2], T.float32(0))
+    for i in range(12):
+        with T.block("z"):
+            z[i] = y[i] + T.float32(1)
+"""
 
+
+def tiles(s: Schedule) -> None:
+    s.merge(*s.loops())
+    first, second = s.fission("i")
+    s.split(second, [None, s.sample_categorical([4], [1.0])], disable_predication=True)
+    s.decompose_padding("y", first)
+    s.read_at("i_0", "z", 0, "local")
+    s.write_at("i_0", "z", 0, "local")
+    s.loop_partition(first, [2, None])
+
+
+EPILOGUE = """
+@T.prim_func
+def epilogue(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+    t = T.alloc_buffer((4,), "float32")
+    for i, k in T.grid(4, 6):
+        with T.block("t"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                t[vi] = T.float32(0)
+            t[vi] = t[vi] + A[vi, vk]
+    for x in range(4):
+        with T.block("C"):
+            C[x] = t[x] + B[x]
+"""
 
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
+    (PADDED, tiles),
+    (EPILOGUE, lambda s: s.fuse_reduction_epilogue("t", "C")),
     (DOUBLE, results),
     (PROGRAMS["matmul"], split_and_more),
     (SYMBOLIC, ranges),
@@ -319,7 +348,6 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (ROW, lambda s: (overcompute(s), s.remove_overcompute_through_branching())),
     (ROW.replace("float32", "int32").replace("0.0", "0"), lambda s: s.rfactor(s.split("j", [3, 2])[0])),
     (PRODUCT, lambda s: s.pad_einsum("C", [4, 4, 4])),
-    (PRODUCT, as_in_tvm),
     (PAIR, neighbours),
     (PROGRAMS["matmul"], notes),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),

@@ -10,6 +10,7 @@ from verified_tir.kernel.theorem import Refines
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.recording import Call
 from verified_tir.schedule.session import Session
+from verified_tir.schedule.trace_recording import Tracer
 
 T = TypeVar("T")
 
@@ -19,6 +20,7 @@ class Primitives(ABC):
 
     _session: Session
     _call: Call | None
+    _tracer: Tracer
 
     @abstractmethod
     def _do(self, name: str, arguments: Sequence[object], tactic: Callable[[Session], T]) -> T:

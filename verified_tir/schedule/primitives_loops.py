@@ -34,10 +34,11 @@ class LoopPrimitives(Primitives):
 
         :param preserve_unit_iters: TVM's; it is about iteration variables of blocks, which are expanded here, and
             changes nothing.
-        :param disable_predication: add no guard; that the factors divide the extent is proved then.
+        :param disable_predication: leave the guard out.  Unlike in TVM this is refused unless the factors are proved to
+            divide the extent, as ``T.assume(n % 4 == 0)`` may say.
         """
         del preserve_unit_iters
-        said = (loop, listed(factors), *(["without predicate"] if disable_predication else []))
+        said = (loop, listed(factors), *(["disable_predication=True"] if disable_predication else []))
         return self._do("split", said, lambda s: loops.split(s, loop, factors, guarded=not disable_predication))
 
     @recorded

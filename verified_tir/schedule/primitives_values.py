@@ -8,6 +8,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
+from verified_tir.schedule.sampling import COMPUTE_INLINE, COMPUTE_ROOT
 from verified_tir.schedule.session import Handle, Session
 from verified_tir.schedule.tactics import compute, inline, naming, reverse_inline, staging, writes
 from verified_tir.schedule.tactics.buffers import buffer_arguments, set_scope
@@ -100,7 +101,14 @@ class ValuePrimitives(Primitives):
         """
         del preserve_unit_loops
         _last(index)
-        self._do("compute_at", (block, loop), lambda s: compute.compute_at(s, block, loop))
+
+        def steps(s: Session) -> None:
+            if loop == COMPUTE_INLINE:
+                inline.compute_inline(s, str(block))
+            elif loop != COMPUTE_ROOT:
+                compute.compute_at(s, block, loop)
+
+        self._do("compute_at", (block, loop), steps)
 
     @recorded
     def reverse_compute_at(
@@ -117,7 +125,14 @@ class ValuePrimitives(Primitives):
         """
         del preserve_unit_loops
         _last(index)
-        self._do("reverse_compute_at", (block, loop), lambda s: reverse_compute_at(s, block, loop))
+
+        def steps(s: Session) -> None:
+            if loop == COMPUTE_INLINE:
+                reverse_inline.reverse_compute_inline(s, str(block))
+            elif loop != COMPUTE_ROOT:
+                reverse_compute_at(s, block, loop)
+
+        self._do("reverse_compute_at", (block, loop), steps)
 
     @recorded
     def compute_inline(self, block: str) -> None:

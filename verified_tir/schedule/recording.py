@@ -39,10 +39,12 @@ from verified_tir.schedule.recorded_text import (
     variable_meant,
     variable_noted,
 )
+from verified_tir.schedule.sampling import unsampled
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.assume import function_of
 from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map
 from verified_tir.schedule.tactics.pad_value import called, transformed
+from verified_tir.schedule.trace_recording import Tracer
 
 PRIMITIVES: Final[dict[str, Callable[..., Any]]] = {}
 """The recorded primitives by name."""
@@ -82,6 +84,7 @@ class _Recording(Protocol):
 
     _session: Session
     _call: Call | None
+    _tracer: Tracer
 
 
 S = TypeVar("S", bound=_Recording)
@@ -106,11 +109,17 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
             given, keywords = blocks_of_copies(
                 self._session, method.__name__, where, [*map(plain, args)], {k: plain(v) for k, v in named.items()}
             )
-            self._call = note(self._session, method.__name__, given, keywords)
+            ordinary, words = [unsampled(v) for v in given], {k: unsampled(v) for k, v in keywords.items()}
+            self._call = call = note(self._session, method.__name__, ordinary, words)
+            begun = self._tracer.begun(
+                self._session, method.__name__, method, given, keywords, (call.arguments, call.named)
+            )
             try:
-                return method(self, *given, **keywords)
+                result = method(self, *ordinary, **words)  # type: ignore[arg-type]
             finally:
                 self._call = None
+            self._tracer = self._tracer.with_step(*begun, result)
+            return result
 
     PRIMITIVES[method.__name__] = call
     return call
@@ -300,15 +309,15 @@ def revived(schedule: _Recording, call: Call) -> tuple[list[Any], dict[str, Any]
         raise Unrecordable(f"{type(problem).__name__}: {problem}") from problem
 
 
-def repeat(schedule: Any, call: Call) -> None:
-    """Make a call again in a schedule whose program is the one before that step.
+def repeat(schedule: Any, call: Call) -> Any:
+    """Make a call again in a schedule whose program is the one before that step; gives what it gives.
 
     :raises Unrecordable: if it is not a call of a primitive with arguments that fit.
     """
     if call.primitive not in PRIMITIVES:
         raise Unrecordable(f"there is no primitive {call.primitive!r}")
     arguments, named = revived(schedule, call)
-    PRIMITIVES[call.primitive](schedule, *arguments, **named)
+    return PRIMITIVES[call.primitive](schedule, *arguments, **named)
 
 
 def _value(session: Session, noted: Any) -> Any:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.elaborate.calls import Misfit
@@ -39,7 +40,8 @@ from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
 from verified_tir.schedule.primitives_loops import LoopPrimitives
-from verified_tir.schedule.primitives_tvm import TVMPrimitives
+from verified_tir.schedule.primitives_sampling import SamplingPrimitives
+from verified_tir.schedule.primitives_tiles import TilePrimitives
 from verified_tir.schedule.primitives_values import ValuePrimitives
 from verified_tir.schedule.recording import Call, recorded, repeat
 from verified_tir.schedule.refusals import report
@@ -47,6 +49,7 @@ from verified_tir.schedule.session import Handle, Session, TacticFailed
 from verified_tir.schedule.shown import listed, map_text, short
 from verified_tir.schedule.tactics import layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
+from verified_tir.schedule.trace_recording import Tracer
 from verified_tir.schedule.verdicts import open_store
 
 if TYPE_CHECKING:
@@ -86,7 +89,8 @@ class Schedule(
     LoopPrimitives,
     BranchPrimitives,
     ValuePrimitives,
-    TVMPrimitives,
+    TilePrimitives,
+    SamplingPrimitives,
 ):
     """A program and the theorem about what it has become.
 
@@ -94,6 +98,7 @@ class Schedule(
     :param name: the function of a module; the only one, or ``main``, unless given.  Calls of the others are expanded.
     :param budget: resource limit of one integer query (Z3's rlimit); larger decides more and takes longer.
     :param cache: whether verdicts are kept on disk, and those of earlier runs believed (see ``docs/trust.md``).
+    :param seed: what the sampling instructions draw follows from this number.
     :raises ScheduleError: if the program itself has no meaning on some input, or a block declares something false.
     """
 
@@ -106,6 +111,7 @@ class Schedule(
         budget: int = INTEGER_BUDGET,
         solver: Solver | None = None,
         cache: bool = True,
+        seed: int | None = None,
     ) -> None:
         try:
             program, owed, written = program_of(func, name)
@@ -118,6 +124,8 @@ class Schedule(
         self._call: Call | None = None
         self.notes: list[str] = []
         """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it."""
+        self._tracer = Tracer()
+        self._random = Random(seed)
         prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()
         with walked("the program itself", program):

@@ -20,10 +20,11 @@ from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.stmt import For, ForKind, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.kernel.obligation import NoMatch
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import of_kind
-from verified_tir.schedule.session import Handle, Session, fail
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail, with_hint
 from verified_tir.schedule.tactics.in_turn import (
     AT_ONCE,
     digits,
@@ -44,11 +45,12 @@ THREADS = frozenset(
 # -- split -------------------------------------------------------------------------------------------------------------
 
 
-def split(session: Session, loop: Handle, factors: Sequence[int | None], guarded: bool = True) -> list[Var]:
+def split(session: Session, loop: Handle, factors: Sequence[int | None], *, guarded: bool = True) -> list[Var]:
     """Split a loop into nested serial ones of the given extents; one of them may be ``None`` and is inferred.
 
-    Where the factors do not divide the extent, a guard keeps the extra iterations from doing anything; without it
-    (``guarded``) the kernel refuses them.
+    Where the factors do not divide the extent, a guard keeps the extra iterations from doing anything.
+
+    :param guarded: if not, the guard is removed again, which is refused unless it is always true.
     """
     path, target = session.loop(loop)
     dtype = target.var.dtype
@@ -64,15 +66,28 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None], guarded
     inverse = [offset // step if k == 0 else offset // step % sizes[k] for k, step in enumerate(below)]
     loops = tuple(NewLoop(v, const(0, dtype), s) for v, s in zip(news, sizes, strict=True))
     exact = is_zero(simplify_index(sizes[0] * below[0] - target.extent, {}))
-    guards = () if exact or not guarded else (Binary("lt", flat, target.extent),)
+    guards = () if exact else (Binary("lt", flat, target.extent),)
     if len(news) > AT_ONCE:
         split_in_turn(session, path, target, loops, guards)
     else:
         session.apply(moves.reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
+    if guards and not guarded:
+        _without_guard(session, (*path, *(0 for _ in news)))
     session.gone[target.var] = f"it was split into {', '.join(v.name for v in news)}"
     join_guards(session, path)
     fold_at(session, path)
     return news
+
+
+def _without_guard(session: Session, path: Path) -> None:
+    """Remove the guard that a split left."""
+    try:
+        session.apply(moves.decide(path, True))
+    except TacticFailed as refused:
+        if isinstance(refused.refusal, NoMatch):
+            raise
+        hint = "disable_predication needs factors that divide the extent; T.assume or assume() may say so"
+        raise with_hint(refused, hint) from None
 
 
 def _checked_factors(factors: Sequence[int | None], path: Path) -> list[int | None]:

@@ -99,10 +99,13 @@ def _inside(stmt: Stmt) -> Stmt:
 # -- merging -----------------------------------------------------------------------------------------------------------
 
 
-def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels, Labels] = ((), ())) -> set[Var]:
+def _merge_at(
+    session: Session, where: Path, position: int, outer: tuple[Labels, Labels] = ((), ()), levels: int | None = None
+) -> set[Var]:
     """Merge the loops at ``position`` of a sequence and after it, and those inside; gives the merged loops.
 
-    ``outer`` are labels that stood around the two further out, and are still to be put around their parts.
+    :param outer: labels that stood around the two further out, and are still to be put around their parts.
+    :param levels: how many loops deep; as deep as they agree unless given.
     """
     place = (*where, position)
     labels = tuple(own + _unwrap(session, (*where, position + k)) for k, own in enumerate(outer))
@@ -121,13 +124,17 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
     loop = session.at(place, For)
     inside, boundary = (*place, 0), counts[0] - 1
     merged = {loop.var}
-    if all(counts) and all(isinstance(_inside(session.stmt((*inside, boundary + k))), For) for k in (0, 1)):
+    deeper = levels is None and all(counts)
+    if levels != 1 and (not deeper or _over_loops(session, inside, boundary)):
         alone = (labels[0] if counts[0] == 1 else (), labels[1] if counts[1] == 1 else ())
         try:
             with session.atomic():
-                return merged | _merge_at(session, inside, boundary, alone)
+                further = None if levels is None else levels - 1
+                return merged | _merge_at(session, inside, boundary, alone, further)
         except TacticFailed:
-            pass  # as deep as they agree
+            if levels is not None:
+                raise
+            # as deep as they agree
     for start, count, names in ((counts[0], counts[1], labels[1]), (0, counts[0], labels[0])):
         if count == 0:
             continue
@@ -135,6 +142,60 @@ def _merge_at(session: Session, where: Path, position: int, outer: tuple[Labels,
         for k, label in enumerate(reversed(names)):
             session.apply(labelled(around, label.name, count if k == 0 else 1))
     return merged
+
+
+def _over_loops(session: Session, inside: Path, boundary: int) -> bool:
+    """Whether two neighbours in a sequence are loops, labels around them aside."""
+    return all(isinstance(_inside(session.stmt((*inside, boundary + k))), For) for k in (0, 1))
+
+
+def merge_nests(session: Session, handles: Sequence[Handle]) -> Var:
+    """Merge given loops and those around them, up to the sequence in which their nests stand side by side; gives the
+    merged loop (TVM's ``merge``).
+
+    The nests must be as deep, and each loop the only statement in the one around it.
+    """
+    if len(handles) < 2:
+        raise fail("merge takes at least two loops")
+    found = [session.loop(h)[1] for h in handles]
+    if len(set(found)) != len(found):
+        raise fail("a loop is named twice")
+    for second in found[1:]:
+        one, two = session.loop(found[0].var)[0], session.loop(second.var)[0]
+        names = (found[0].var.name, second.var.name)
+        depth = session.parting(one, two)
+        if depth is None:
+            raise fail(f"the loops over {names[0]} and {names[1]} do not stand in nests side by side", one)
+        levels = [_only_children(session, path, depth + 1) for path in (one, two)]
+        if levels[0] != levels[1]:
+            raise fail(
+                f"the loop over {names[0]} is number {levels[0]} of its nest, that over {names[1]} number {levels[1]}",
+                two,
+            )
+        where, position = _side_by_side(session, one[: depth + 1], two[: depth + 1], names)
+        _merge_at(session, where, position, levels=levels[0])
+    return session.current(found[0].var)
+
+
+def _only_children(session: Session, path: Path, start: int) -> int:
+    """The number of loops from ``start`` steps deep to a loop, which hold nothing but the next one, labels aside.
+
+    :raises TacticFailed: if one of them holds something else.
+    """
+    count = 0
+    for k in range(start, len(path) + 1):
+        match session.stmt(path[:k]):
+            case For():
+                count += 1
+            case Block(is_label=True):
+                pass
+            case Seq():
+                raise fail(f"the loop over {session.at(path, For).var.name} is not the only statement of the loop "
+                           "around it: fission that one first, or merge the loops with merge_adjacent_loops",
+                           path[:k])  # fmt: skip
+            case _:
+                raise fail("between the loops of a nest stands something other than loops", path[:k])
+    return count
 
 
 def _unwrap(session: Session, path: Path) -> Labels:

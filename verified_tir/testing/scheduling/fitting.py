@@ -62,26 +62,26 @@ def _fitting(inventory: Inventory) -> Iterator[str]:
     nodes = list(walk(inventory.func.body))
     if inventory.loops:
         yield from ("split", "parallel", "vectorize", "unroll", "bind", "peel", "partition", "blockize", "annotate")
+        yield "loop_partition"
         yield from ("sequential_buffer_access", "remove_loop", "cache_read", "cache_write", "tensorize")
-        yield from ("loop_partition", "add_unit_loop")
     if any(len(nest) > 1 for nest in inventory.nests):
         yield from ("reorder", "fuse", "tile", "reorder")
     if any(isinstance(n, (If, IfThenElse, Select)) for n in nodes):
         yield from ("remove_branching_through_overcompute", "hoist_expression", "reduce_loop_extents")
+        yield from ("decompose_padding",) if inventory.blocks else ()
     if any(isinstance(n, Seq) for n in nodes):
         yield from ("fission", "merge_adjacent_loops", "move_before", "move_after", "merge_loops", "merge")
     if updates(inventory):
         yield from ("rfactor", "rfactor")
     if initialised(inventory):
-        yield from ("decompose_reduction", "decompose_reduction")
+        yield from ("decompose_reduction", "decompose_reduction", "fuse_reduction_epilogue")
     if products(inventory):
         yield from ("pad_einsum", "pad_einsum")
     if inventory.local:
         yield from ("sink_allocation", "compute_inline", "reverse_compute_inline", "compute_at", "reverse_compute_at")
-        yield from ("set_scope", "compute_at", "reverse_compute_at", "storage_align")
+        yield from ("set_scope", "compute_at", "reverse_compute_at")
     if inventory.blocks:
-        yield from ("bind_expr", "split_write", "outline", "cache_read", "cache_write")
-        yield from ("reindex", "reindex", "transform_block_layout")
+        yield from ("bind_expr", "split_write", "outline", "cache_read", "cache_write", "read_at", "write_at")
         yield from ("merge_writes", "restate") if len(inventory.blocks) > 1 else ("restate",)
     if inventory.lets:
         yield "inline_let"
