@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from verified_tir.index.map import IndexMap, IndexMapError, NotInjective
 from verified_tir.ir.buffer import Buffer
@@ -84,6 +84,13 @@ def _initialised(body: Stmt) -> set[Buffer]:
         case Seq(stmts=(If(else_body=None) as first, _, *_)):
             return {n.buffer for n in nodes_of(first, Store)} - {n.buffer for n in nodes_of(first, Load)}
     return set()
+
+
+def numbered(kind: Literal["read", "write"], which: BufferIn | int) -> BufferIn:
+    """A buffer of a block, where a plain number counts those that it reads or writes."""
+    if isinstance(which, bool):
+        raise fail(f"a buffer is its name, itself or its number, not {which}")
+    return (kind, which) if isinstance(which, int) else which
 
 
 def find_symbol(session: Session, name: str) -> Var:
@@ -245,6 +252,7 @@ __all__ = [
     "lay_out",
     "layout_arguments",
     "layout_map",
+    "numbered",
     "one_of_several",
     "transform_layout",
 ]
