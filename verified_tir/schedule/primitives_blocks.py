@@ -15,7 +15,7 @@ from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.rule_builders import in_a_loop
 from verified_tir.schedule.session import Handle, Session
 from verified_tir.schedule.shown import listed, map_text
-from verified_tir.schedule.tactics import block_layout, block_notes, reindex
+from verified_tir.schedule.tactics import block_layout, block_notes, layout, reindex, retype
 from verified_tir.schedule.tactics.block_domain import BlockMap
 from verified_tir.schedule.tactics.layout import BufferIn, numbered
 
@@ -148,6 +148,33 @@ class BlockPrimitives(Primitives):
         said = (block, read_buffer_index, storage_scope)
         return self._do("cache_inplace", said, lambda s: reindex.cache_inplace(
             s, block, numbered("read", read_buffer_index), storage_scope))  # fmt: skip
+
+    @recorded
+    def set_axis_separator(self, block: str, buffer: BufferIn, axis_separators: Sequence[int] | None = None) -> None:
+        """Set the axis separators of a buffer (RFC 39), at which flattening stops, as TVM did up to version 0.26.
+
+        :param buffer: a buffer that the block uses: its name, itself, ``("read", k)`` or ``("write", k)``.
+        :param axis_separators: ascending positions between the dimensions; none unless given.
+        :raises ScheduleError: if they do not fit the dimensions, or the buffer has other views.
+        """
+        positions = [] if axis_separators is None else axis_separators
+        said = (block, buffer, listed(positions) if isinstance(positions, (list, tuple)) else positions)
+        self._do("set_axis_separator", said, lambda s: layout.set_axis_separator(s, block, buffer, positions))
+
+    @recorded
+    def unsafe_set_dtype(self, block: str, buffer_index: int | BufferIn, dtype: str) -> None:
+        """Let a local buffer that a block writes hold elements of another type, with casts around it, as TVM does.
+
+        Here it is safe: what loses bits of a value that may be stored is refused.
+
+        :param buffer_index: the number of the buffer among those that the block writes.
+        :param dtype: the new type of its elements, such as ``"float16"``.
+        :raises ScheduleError: if some value of the buffer has no equal of the new type, or that is not known; if the
+            buffer is a parameter, or has other views.
+        """
+        said = (block, buffer_index, dtype)
+        self._do("unsafe_set_dtype", said,
+                 lambda s: retype.set_dtype(s, block, numbered("write", buffer_index), dtype))  # fmt: skip
 
     @recorded
     def transform_block_layout(self, block: str, index_map: BlockMap, *, reassociate: str = "") -> None:

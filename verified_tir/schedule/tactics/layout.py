@@ -154,6 +154,24 @@ def transform_layout(
     lay_out(session, buffer, layout, pad_value, mapping.separators)
 
 
+def set_axis_separator(session: Session, block: str, which: BufferIn, positions: Sequence[int]) -> None:
+    """Give a buffer of a block other axis separators; its elements stay where they are."""
+    buffer = buffer_in(session, block, which)
+    path = session.allocation(buffer) or ()
+    if not isinstance(positions, (list, tuple)) or any(
+        isinstance(k, bool) or not isinstance(k, int) for k in positions
+    ):
+        raise fail(f"axis separators are a list of numbers, not {positions!r}", path)
+    rank = len(buffer.shape)
+    if list(positions) != sorted(positions) or any(not 0 <= k <= rank for k in positions):
+        raise fail(f"axis separators {list(positions)} must ascend within the {rank} dimensions of {buffer.name}", path)
+    if find_buffer(session, buffer)[0] is not buffer:
+        raise fail(f"{buffer.name} is a view; axis separators are those of a whole buffer", path)
+    dtype = buffer.shape[0].dtype if buffer.shape else const(0).dtype
+    same = layout_map(IndexMap.identity(rank, dtype), buffer)
+    lay_out(session, buffer, same, separators=tuple(positions))
+
+
 def lay_out(
     session: Session, buffer: Buffer, layout: LayoutMap, pad_value: Any = None, separators: tuple[int, ...] = ()
 ) -> None:
@@ -254,5 +272,6 @@ __all__ = [
     "layout_map",
     "numbered",
     "one_of_several",
+    "set_axis_separator",
     "transform_layout",
 ]

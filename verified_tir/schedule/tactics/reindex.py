@@ -308,7 +308,8 @@ def _copy_out(
     first = scope_of(session, path)
     place = next((path[:k] for k in range(first, len(path)) if isinstance(session.stmt(path[:k]), For)), path)
     check_box(access.loops, place)
-    layout = _layout(access, buffer, outputs)
+    conditions = _conditions(session, path, place, {s.var for s in access.loops})
+    layout = _layout(access, buffer, outputs, conditions)
     session.apply(Stage(place, buffer, layout, name, scope, True))
     copied_in = not session.attempt(Erase((*place, 0, 0), dead_at_end=True))
     allocation = session.at(place, Allocate)
@@ -320,8 +321,10 @@ def _copy_out(
     return allocation.buffer
 
 
-def _layout(access: _Access, buffer: Buffer, outputs: tuple[Expr, ...]) -> LayoutMap:
+def _layout(access: _Access, buffer: Buffer, outputs: tuple[Expr, ...], conditions: Sequence[Expr]) -> LayoutMap:
     """The layout that leads from an element of the buffer to that of the copy for the same iteration.
+
+    :param conditions: those under which the block runs: elsewhere, and where the map leaves a hole, is padding.
 
     :raises TacticFailed: if the iteration does not follow from the element, or from the new index.
     """
