@@ -17,12 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
+from verified_tir.index.conditions import negate
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, Block, For, If, Stmt, Store
+from verified_tir.ir.stmt import Allocate, For, If, Stmt, Store
+from verified_tir.ir.sugar import any_of
 from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.kernel.effects import read_blocks, written_blocks
 from verified_tir.kernel.rules.erase import Erase
@@ -31,7 +33,7 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.stage import Stage
-from verified_tir.schedule.edits import parts
+from verified_tir.schedule.edits import accesses, parts
 from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.block_domain import (
@@ -57,7 +59,7 @@ def reindex(session: Session, block: str, which: BufferIn) -> str:
     access = _access(session, block, buffer, write=write)
     name = fresh_name(session, f"{buffer.name}_reindex")
     if write:
-        _copy_out(session, access, buffer, name, "global", tuple(s.var for s in access.loops))
+        _copy_out(session, block, access, buffer, name, "global", tuple(s.var for s in access.loops))
         return name
     label = fresh_name(session, f"{name}_reindex")
     _copy_in(session, access, Load(buffer, access.simple), (name, label), "global", tuple(s.var for s in access.loops))
@@ -77,7 +79,7 @@ def reindex_cache(
     for s in access.loops:
         if s.var not in used and not _once(s):
             raise fail(
-                f"{s.var.name} is an index of {buffer.name} in block {block}, and the map does not mention it",
+                f"an index of {buffer.name} in block {block} depends on {s.var.name}, which the map does not mention",
                 access.path,
             )
     own = {s.var for s in access.loops}
@@ -91,7 +93,7 @@ def reindex_cache(
     access = replace(access, loops=tuple(s for s in block_loops(session, block) if s.var in used | own))
     name = fresh_name(session, f"{buffer.name}_{scope.replace('.', '_')}")
     if write:
-        return _copy_out(session, access, buffer, name, scope, outputs)
+        return _copy_out(session, block, access, buffer, name, scope, outputs)
     return _copy_in(session, access, Load(buffer, access.simple), (name, name), scope, outputs)
 
 
@@ -176,7 +178,7 @@ def _access(session: Session, block: str, buffer: Buffer, *, write: bool) -> _Ac
     :raises TacticFailed: if there are several, or its indices depend on what the block itself binds.
     """
     path, label = session.block(block)
-    nodes = [n for n in (*nodes_of(label, Load), *nodes_of(label, Store)) if n.buffer is buffer]
+    nodes = accesses(label, buffer)
     found = list(dict.fromkeys(n.indices for n in nodes if write or isinstance(n, Load)))
     if len(found) != 1:
         verb = "writes" if write else "reads"
@@ -301,7 +303,7 @@ def _shape(outputs: Sequence[Expr], loops: Sequence[For]) -> tuple[Expr, ...]:
 
 
 def _copy_out(
-    session: Session, access: _Access, buffer: Buffer, name: str, scope: str, outputs: tuple[Expr, ...]
+    session: Session, block: str, access: _Access, buffer: Buffer, name: str, scope: str, outputs: tuple[Expr, ...]
 ) -> Buffer:
     """Let a block, and all under the same loops, work on a copy with other indices, which is copied back afterwards."""
     path = access.path
@@ -313,7 +315,7 @@ def _copy_out(
     session.apply(Stage(place, buffer, layout, name, scope, True))
     copied_in = not session.attempt(Erase((*place, 0, 0), dead_at_end=True))
     allocation = session.at(place, Allocate)
-    _straighten(session, place, allocation.buffer, access, outputs)
+    _straighten(session, block, allocation.buffer, outputs)
     simplify_expressions(session, place)
     session.apply(labelled(session.find(Store, under=(*place, 0, 1 + int(copied_in)))[0][0], name))
     if copied_in:
@@ -337,27 +339,26 @@ def _layout(access: _Access, buffer: Buffer, outputs: tuple[Expr, ...], conditio
     try:
         of_element = _inverse(loops, access.simple, xs)
         of_copy = list(ys) if identity else _inverse(loops, outputs, ys)
-        padding = IndexMap(tuple(s.var for s in loops), outputs).on(extents).padding(True) if not identity else None
+        holes = [] if identity else _holes(loops, outputs, ys)
     except IRError as problem:
         raise fail(
             f"the iteration does not follow from the index of {buffer.name}: two iterations would share an element of "
             f"it, but not of the copy ({problem})",
             access.path,
         ) from problem
-    if padding is not None and nodes_of(padding, Var):
-        raise fail(
-            f"the map leaves places of the copy that no element of {buffer.name} has; choose a map without", access.path
-        )
     to = dict(zip((s.var for s in loops), of_element, strict=True))
     back = dict(zip((s.var for s in loops), of_copy, strict=True))
-    return LayoutMap(
-        xs,
-        tuple(substitute(e, to) for e in outputs),
-        ys,
-        tuple(substitute(e, back) for e in access.simple),
-        shape,
-        FALSE,
-    )
+    there, again = (tuple(substitute(e, to) for e in outputs), tuple(substitute(e, back) for e in access.simple))
+    holes += [negate(substitute(c, back)) for c in conditions]
+    padding = any_of(holes) if holes else FALSE
+    return LayoutMap(xs, there, ys, again, shape, padding)
+
+
+def _holes(loops: Sequence[For], outputs: Sequence[Expr], at: Sequence[Var]) -> list[Expr]:
+    """Where no iteration is mapped to, if anywhere."""
+    box = IndexMap(tuple(s.var for s in loops), tuple(outputs)).on([s.extent for s in loops])
+    padding = box.padding(True)
+    return [] if padding is FALSE else [substitute(padding, dict(zip(box.hit_vars, at, strict=True)))]
 
 
 def _inverse(loops: Sequence[For], indices: Sequence[Expr], at: Sequence[Var]) -> list[Expr]:
@@ -368,22 +369,15 @@ def _inverse(loops: Sequence[For], indices: Sequence[Expr], at: Sequence[Var]) -
     return [substitute(g, dict(zip(box.hit_vars, at, strict=True))) for g in box.inverse]
 
 
-def _straighten(session: Session, place: Path, copy: Buffer, access: _Access, outputs: tuple[Expr, ...]) -> None:
+def _straighten(session: Session, block: str, copy: Buffer, outputs: tuple[Expr, ...]) -> None:
     """Put the index as the map gives it in the place of the one by way of the buffer's own."""
-    inner = (*place, 0)
     edits: list[Edit] = []
-    block = next((p for p, s in session.find(Block, under=inner) if p[len(p) :] == () and _uses(s, copy)), None)
-    if block is None:
-        return
-    for where, stmt in places(session.stmt(block), lambda s: True):
+    path, label = session.block(block)
+    for where, stmt in places(label, lambda s: True):
         if isinstance(stmt, Store) and stmt.buffer is copy:
             edits += [Edit(where, (1 + k,), e) for k, e in enumerate(outputs) if stmt.indices[k] is not e]
         for at, e in parts(stmt):
             if isinstance(e, Load) and e.buffer is copy:
                 edits += [Edit(where, (*at, k), new) for k, new in enumerate(outputs) if e.indices[k] is not new]
     if edits:
-        session.attempt(Rewrite(block, tuple(edits)))
-
-
-def _uses(stmt: Stmt, buffer: Buffer) -> bool:
-    return any(n.buffer is buffer for n in (*nodes_of(stmt, Load), *nodes_of(stmt, Store)))
+        session.attempt(Rewrite(path, tuple(edits)))
