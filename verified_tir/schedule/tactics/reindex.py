@@ -104,21 +104,19 @@ def cache_index(session: Session, block: str, scope: str, threshold: int) -> lis
         raise fail(f"a storage scope is a text such as 'global', not {scope!r}", path)
     if isinstance(threshold, bool) or not isinstance(threshold, int) or threshold < 0:
         raise fail(f"the threshold is a number of repetitions, not {threshold!r}", path)
-    loads = nodes_of(label.body, Load)
+    loads = [n for n in nodes_of(label.body, Load) if n.buffer.data not in written_blocks(label)]
     indices = [e for n in loads for e in n.indices if not isinstance(e, (Var, IntImm, Load)) and e.dtype.lanes == 1]
     wanted = [e for e in dict.fromkeys(indices) if indices.count(e) >= threshold]
     loops = block_loops(session, block)
     own = {s.var for s in loops}
     made: list[str] = []
     for e in wanted:
-        used = tuple(s for s in loops if s.var in free_vars(e))
+        used, (path, _) = [s for s in loops if s.var in free_vars(e)], session.block(block)
         if not used or any(v not in own and not _outside(session, path, v) for v in free_vars(e)):
             continue  # it is the same in all instances, or changes within one
         k = len(made)
         names = fresh_name(session, f"index_var_{k}"), fresh_name(session, f"index_{k}")
-        place = session.block(block)[0]
-        access = _Access(place, (e,), (e,), tuple(s for s in block_loops(session, block) if s.var in free_vars(e)))
-        _copy_in(session, access, e, names, scope, tuple(s.var for s in access.loops))
+        _copy_in(session, _Access(path, (e,), (e,), tuple(used)), e, names, scope, tuple(s.var for s in used))
         made.append(names[1])
     return made
 
@@ -247,17 +245,23 @@ def _copy_in(
     session.apply(Declare(place, copy), Insert((*place, 0), nest))
     inner = (*place, 0, 1, *access.path[len(place) :])
     session.apply(labelled(session.find(Store, under=(*place, 0, 0))[0][0], label))
-    _read(session, inner, old, Load(copy, outputs))
+    _read(session, inner, old, Load(copy, outputs), indices=not isinstance(value, Load))
     return copy
 
 
-def _read(session: Session, path: Path, old: Expr, new: Expr) -> None:
-    """Let every occurrence of an expression in the block at a place become another one, in one step."""
+def _read(session: Session, path: Path, old: Expr, new: Expr, *, indices: bool) -> None:
+    """Let every occurrence of an expression in the block at a place become another one, in one step.
+
+    :param indices: only where it is an index of a load, of a buffer that the block does not write.
+    """
     edits: list[Edit] = []
+    written = written_blocks(session.stmt(path))
     for where, stmt in places(session.stmt(path), lambda s: True):
         found: list[ExprPath] = []
+        loads = {at for at, e in parts(stmt) if isinstance(e, Load) and e.buffer.data not in written}
         for at, e in parts(stmt):
-            if e is old and not any(at[: len(outer)] == outer for outer in found):
+            wanted = e is old and (not indices or at[:-1] in loads)
+            if wanted and not any(at[: len(outer)] == outer for outer in found):
                 found.append(at)
         edits += [Edit(where, at, new) for at in found]
     session.apply(Rewrite(path, tuple(edits)))
