@@ -325,6 +325,24 @@ def epilogue(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32"), C: T.
             C[x] = t[x] + B[x]
 """
 
+
+def blocks_of_tvm(s: Schedule) -> None:
+    """The primitives of TVM about iteration variables; functions of these become maps."""
+    s.reindex("C", ("read", 0))
+    s.reindex(block="C", buffer="C")
+    s.reindex_cache_read("C", 0, "shared", lambda i, j, k: (k, i))
+    s.transform_block_layout("C", lambda i, j, k: (i * 7 + j, k))
+    s.reindex_cache_write("C_reindex", "C", "local", index_map=lambda i, j: (j, i))
+    s.cache_index("C", "global")
+    s.annotate_buffer_access("C", 0, "write", lambda ij, k: [(0, 5), ij % 7])
+    s.reorder_block_iter_var("C", [1, 0])
+    s.storage_align("C", 0, axis=-1, factor=8, offset=1)
+    s.set_axis_separator("C", ("write", 0), [1])
+    s.cache_inplace("C", "C_reindex", "local")
+    s.unsafe_set_dtype("A_reindex_reindex", 0, "int64")
+    s.add_unit_loop("C")
+
+
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PADDED, tiles),
     (EPILOGUE, lambda s: s.fuse_reduction_epilogue("t", "C")),
@@ -348,6 +366,7 @@ SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (ROW, lambda s: (overcompute(s), s.remove_overcompute_through_branching())),
     (ROW.replace("float32", "int32").replace("0.0", "0"), lambda s: s.rfactor(s.split("j", [3, 2])[0])),
     (PRODUCT, lambda s: s.pad_einsum("C", [4, 4, 4])),
+    (PRODUCT, blocks_of_tvm),
     (PAIR, neighbours),
     (PROGRAMS["matmul"], notes),
     (PROGRAMS["mean_pool"], lambda s: s.fission("i", after="r")),

@@ -30,7 +30,7 @@ from verified_tir.ir.expr import Expr, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import substitute
 from verified_tir.schedule.constraint import IndexFunction
-from verified_tir.schedule.copies import blocks_of_copies
+from verified_tir.schedule.copies import block_of_copy, blocks_of_copies
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.recorded_text import (
     Unrecordable,
@@ -42,6 +42,7 @@ from verified_tir.schedule.recorded_text import (
 from verified_tir.schedule.sampling import unsampled
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.assume import function_of
+from verified_tir.schedule.tactics.block_domain import map_of_block
 from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map
 from verified_tir.schedule.tactics.pad_value import called, transformed
 from verified_tir.schedule.trace_recording import Tracer
@@ -103,7 +104,8 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
         with seldom_collected():  # as a decorator, it would be among the callers that are noted
             named = _own_names(method.__name__, named)  # type: ignore[assignment]
-            buffer = named.get("buffer", next((a for a in args if isinstance(a, (str, Buffer))), None))
+            first = next((a for a in args if isinstance(a, (str, Buffer))), None)
+            buffer = named.get("block", first) if method.__name__ in _OF_BLOCKS else named.get("buffer", first)
             plain = functools.partial(_plain, self, method.__name__, buffer)
             where = _positional(PRIMITIVES[method.__name__], len(args))
             given, keywords = blocks_of_copies(
@@ -146,6 +148,12 @@ def _plain(schedule: _Recording, primitive: str, buffer: Any, value: Any) -> Any
             return function_of(value, find_buffer(schedule._session, buffer)[0])
         except Exception:  # the primitive itself will say what is wrong
             return value
+    if primitive in _OF_BLOCKS and callable(value):
+        try:
+            block = block_of_copy(schedule._session, buffer)
+            return map_of_block(schedule._session, block, value, ranges=primitive == "annotate_buffer_access")
+        except Exception:  # the primitive itself will say what is wrong
+            return value
     return value
 
 
@@ -153,6 +161,10 @@ _OF_SCHEDULES: Final = frozenset({"tensorize", "refine_call"})
 """Primitives that take schedules of other programs."""
 _OF_INDICES: Final = frozenset({"add_buffer_constraint", "assume", "restate"})
 """Primitives that take functions of a buffer's indices."""
+_OF_BLOCKS: Final = frozenset(
+    {"annotate_buffer_access", "reindex_cache_read", "reindex_cache_write", "transform_block_layout"}
+)
+"""Primitives that take functions of a block's iteration variables."""
 _LOOPS: Final = frozenset({"loop", "first", "second", "handles", "after", "block_or_loop"})
 _BUFFERS: Final = frozenset({"buffer"})
 _INTRINSICS: Final = frozenset({"tensor_intrin"})

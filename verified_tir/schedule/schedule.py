@@ -36,6 +36,7 @@ from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
 from verified_tir.schedule.nesting import walked
+from verified_tir.schedule.primitives_blocks import BlockPrimitives
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
 from verified_tir.schedule.primitives_constraints import ConstraintPrimitives
@@ -84,6 +85,7 @@ class StepRecord:
 
 
 class Schedule(
+    BlockPrimitives,
     CallPrimitives,
     ConstraintPrimitives,
     LoopPrimitives,

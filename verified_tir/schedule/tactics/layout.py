@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from verified_tir.index.map import IndexMap, IndexMapError, NotInjective
 from verified_tir.ir.buffer import Buffer
@@ -86,6 +86,13 @@ def _initialised(body: Stmt) -> set[Buffer]:
     return set()
 
 
+def numbered(kind: Literal["read", "write"], which: BufferIn | int) -> BufferIn:
+    """A buffer of a block, where a plain number counts those that it reads or writes."""
+    if isinstance(which, bool):
+        raise fail(f"a buffer is its name, itself or its number, not {which}")
+    return (kind, which) if isinstance(which, int) else which
+
+
 def find_symbol(session: Session, name: str) -> Var:
     """A scalar parameter, or a symbol of the shapes."""
     symbols = [p for p in session.func.params if session.func.buffer_of(p) is None]
@@ -150,6 +157,24 @@ def transform_layout(
     except IRError as problem:
         raise fail(f"layout of {buffer.name}: {problem}", path or ()) from problem
     lay_out(session, buffer, layout, pad_value, mapping.separators)
+
+
+def set_axis_separator(session: Session, block: str, which: BufferIn, positions: Sequence[int]) -> None:
+    """Give a buffer of a block other axis separators; its elements stay where they are."""
+    buffer = buffer_in(session, block, which)
+    path = session.allocation(buffer) or ()
+    if not isinstance(positions, (list, tuple)) or any(
+        isinstance(k, bool) or not isinstance(k, int) for k in positions
+    ):
+        raise fail(f"axis separators are a list of numbers, not {positions!r}", path)
+    rank = len(buffer.shape)
+    if list(positions) != sorted(positions) or any(not 0 <= k <= rank for k in positions):
+        raise fail(f"axis separators {list(positions)} must ascend within the {rank} dimensions of {buffer.name}", path)
+    if find_buffer(session, buffer)[0] is not buffer:
+        raise fail(f"{buffer.name} is a view; axis separators are those of a whole buffer", path)
+    dtype = buffer.shape[0].dtype if buffer.shape else const(0).dtype
+    same = layout_map(IndexMap.identity(rank, dtype), buffer)
+    lay_out(session, buffer, same, separators=tuple(positions))
 
 
 def lay_out(
@@ -250,6 +275,8 @@ __all__ = [
     "lay_out",
     "layout_arguments",
     "layout_map",
+    "numbered",
     "one_of_several",
+    "set_axis_separator",
     "transform_layout",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from verified_tir.testing.scheduling import calls, layouts, loops, rewrites, staging, tiles
+from verified_tir.testing.scheduling import blocks, calls, layouts, loops, rewrites, staging, tiles
 from verified_tir.testing.scheduling.choices import Choices
 from verified_tir.testing.scheduling.fitting import reduced
 from verified_tir.testing.scheduling.inventory import Inventory, call, listed, quoted
@@ -223,4 +223,4 @@ def padding_left_alone(s: Schedule, pick: Choices) -> Steps:
     yield write(pick.one(("simplify", "hoist_expression", "reduce_loop_extents", "partition")), s, pick)
 
 
-__all__ = ["calls", "layouts", "loops", "rewrites", "staging", "tiles"]
+__all__ = ["blocks", "calls", "layouts", "loops", "rewrites", "staging", "tiles"]

@@ -27,12 +27,12 @@ def loop_elsewhere(inventory: Inventory, pick: Choices, path: Path | None) -> st
     return inventory.some_loop(pick, found)
 
 
-def _read_in(inventory: Inventory, path: Path) -> list[str]:
+def read_in(inventory: Inventory, path: Path) -> list[str]:
     return [quoted(b.name) for b in dict.fromkeys(n.buffer for n in walk(statement_at(inventory, path))
                                                   if isinstance(n, Load))]  # fmt: skip
 
 
-def _written_in(inventory: Inventory, path: Path) -> list[str]:
+def written_in(inventory: Inventory, path: Path) -> list[str]:
     return [quoted(b.name) for b in dict.fromkeys(s.buffer for s in inventory.stores_in(path))]
 
 
@@ -43,7 +43,7 @@ def cache_read(inventory: Inventory, pick: Choices) -> str:
     if path is None or pick.chance(3):
         loop = inventory.loop(pick) if pick.chance(4) else ""
         return call("cache_read", inventory.buffer(pick)[0], scope, loop)
-    which = pick.one([*_read_in(inventory, path), "0", "1", NOBODY])
+    which = pick.one([*read_in(inventory, path), "0", "1", NOBODY])
     loop = loop_around(inventory, pick, path) if pick.chance(2) else ""
     consumers = listed([inventory.block(pick)[0]]) if pick.chance(8) else ""
     return call("cache_read", block, which, scope, loop, consumer_blocks=consumers)
@@ -56,7 +56,7 @@ def cache_write(inventory: Inventory, pick: Choices) -> str:
     if path is None or pick.chance(3):
         loop = inventory.loop(pick) if pick.chance(4) else ""
         return call("cache_write", inventory.buffer(pick, inventory.written)[0], scope, loop)
-    which = pick.one([*_written_in(inventory, path), "0", NOBODY])
+    which = pick.one([*written_in(inventory, path), "0", NOBODY])
     return call("cache_write", block, which, scope, loop_around(inventory, pick, path) if pick.chance(2) else "")
 
 
@@ -79,7 +79,7 @@ def _consumers(inventory: Inventory) -> list[tuple[str, Path]]:
     """Blocks that read a local buffer and store to another one; all blocks, if none does."""
     local = {b.name for b in inventory.local}
     found = [(n, p) for n, p in inventory.blocks
-             if {quoted(b) for b in local} & set(_read_in(inventory, p)) - set(_written_in(inventory, p))]  # fmt: skip
+             if {quoted(b) for b in local} & set(read_in(inventory, p)) - set(written_in(inventory, p))]  # fmt: skip
     return found or inventory.blocks
 
 
