@@ -60,3 +60,17 @@ def test_what_runs_again_is_not_summed_in_two_orders() -> None:
         s.rfactor(s.loops("B")[-1], reassociate="B")
 
     not_applicable(LOCAL, both, "the recomputed statement sums into a licensed block: its two sums could differ")
+
+
+@pytest.mark.parametrize("word", ["C_local", "C"])
+def test_the_word_may_name_the_copy_that_a_step_made(word: str) -> None:
+    s = Schedule("""
+@T.prim_func
+def f(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8,), "float32")):
+    for i, k in T.grid(8, 4):
+        with T.block("update"):
+            C[i] = C[i] + A[i, k]
+""")
+    s.cache_write("update", 0, "local")
+    s.rfactor(s.loops("update")[1], reassociate=word)
+    assert [b.name for b in s.steps[0].before.buffers if b.data in s.theorem.reassociated] == ["C"]

@@ -1,7 +1,6 @@
 """storage_align, annotate_buffer_access: notes at a block, in TVM's form, whose arguments are checked.
 
-They mean nothing to the program.  Later stages of a compiler may use them: TVM's ``CompactBufferAllocation`` and
-``InjectStorageAlign`` (now part of the lowering of allocations) do.
+They mean nothing to the program.  Later stages of a compiler may use them, as TVM's ``CompactBufferAllocation`` does.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.logic.formula import Term
 from verified_tir.schedule.rule_builders import RuleBuilder
-from verified_tir.schedule.session import Session, TacticFailed, fail, owner, with_hint
+from verified_tir.schedule.session import Session, TacticFailed, allocated, fail, owner, with_hint
 
 
 def apply_licensed(session: Session, rule: Reassociate | Reorder, data: Var, word: str, remedy: str) -> None:
@@ -47,7 +47,8 @@ def check_word(session: Session, data: Var, word: str) -> None:
     :raises TacticFailed: if it does not.
     """
     mine = owner(session.func, data).name
-    known = {mine, *(owner(session.theorem.before, origin).name for origin in session.origins(data))}
+    origins = session.origins(data)  # one that was made since is not in the first program
+    known = {mine, *(b.name for b in allocated(session.theorem.before) if b.data in origins)}
     if word not in known:
         raise fail(f"the reduction is one into {mine}, not into {word!r}")
 
