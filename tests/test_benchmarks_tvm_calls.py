@@ -62,7 +62,7 @@ def test_calls_are_made_and_counted(calls: ModuleType, tmp_path: Path, capsys: p
                {"t": "map", "v": "T.index_map(lambda i, j: (j, i))"}),
         record("transform_block_layout", BLOCK, {"t": "src", "v": "sch.f(b, lambda i, j: (j, i))"}),
         record("split", loop(0, "i"), lit(3)),
-        record("rolling_buffer", BLOCK, lit(0)),
+        record("no_such_primitive", BLOCK, lit(0)),
         record("annotate", BLOCK, lit("k"), {"t": "other", "cls": "dict", "v": "{'a': 1}"}),
         record("fuse", loop(0, "i"), loop(1, "j"), before=BEFORE.replace("A[vi, vj]", "A[vi, vj + 4]")),
         record("unroll", loop(0, "i"), after=None),  # TVM refused it
@@ -77,7 +77,7 @@ def test_calls_are_made_and_counted(calls: ModuleType, tmp_path: Path, capsys: p
         ("transform_layout", "accepted", False),
         ("transform_block_layout", "accepted", False),
         ("split", "refused", False),
-        ("rolling_buffer", "missing", False),
+        ("no_such_primitive", "missing", False),
         ("annotate", "refused", False),
         ("fuse", "not read", False),
     ]

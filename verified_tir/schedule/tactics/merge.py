@@ -124,8 +124,7 @@ def _merge_at(
     loop = session.at(place, For)
     inside, boundary = (*place, 0), counts[0] - 1
     merged = {loop.var}
-    deeper = levels is None and all(counts)
-    if levels != 1 and (not deeper or _over_loops(session, inside, boundary)):
+    if levels != 1 if levels is not None else all(counts) and _over_loops(session, inside, boundary):
         alone = (labels[0] if counts[0] == 1 else (), labels[1] if counts[1] == 1 else ())
         try:
             with session.atomic():
