@@ -97,11 +97,17 @@ RACES = {
     '    for i in T.thread_binding(4, thread="threadIdx.x"):\n        X[i] = A[i]\n        B[i] = X[i]',
     "shared from outside of blocks": 'X = T.alloc_buffer((4,), "float32", scope="shared")\n'
     '    for i in T.thread_binding(4, thread="blockIdx.x"):\n        X[i] = A[i]\n        B[i] = X[i]',
+    "local that another thread stored": 'X = T.alloc_buffer((1,), "float32", scope="local")\n'
+    '    for i in T.thread_binding(4, thread="threadIdx.x"):\n        if i > 0:\n            B[i] = X[0]\n'
+    "        X[0] = A[i]",
+    "local behind the threads": 'X = T.alloc_buffer((4,), "float32", scope="local")\n'
+    '    for i in T.thread_binding(4, thread="threadIdx.x"):\n        X[i] = A[i]\n    B[0] = X[3]',
     "local of a thread": 'for i in T.thread_binding(4, thread="threadIdx.x"):\n'
     '        X = T.alloc_buffer((1,), "float32", scope="local")\n        X[0] = A[i]\n        B[i] = X[0]',
     "each its own element": "for i in T.parallel(4):\n        B[i] = A[i]",
 }
-FINE = {"local of a thread", "each its own element"}
+FINE = {"local from outside", "shared from outside of blocks", "local of a thread", "each its own element"}
+"""Memory from outside that each thread, or thread block, has of its own, is allocated in their loop."""
 
 
 @pytest.mark.sample(5)

@@ -14,11 +14,12 @@ from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
-from verified_tir.ir.expr import Cast, Expr, Load
+from verified_tir.elaborate.own_memory import owners
+from verified_tir.ir.expr import Cast, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, at
-from verified_tir.ir.stmt import Assume, For, Stmt
+from verified_tir.ir.stmt import Allocate, Assume, For, Stmt
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.race_free import marked_loops
 from verified_tir.kernel.refines import Step
@@ -50,6 +51,22 @@ def spoiled(before: PrimFunc, after: PrimFunc, steps: Iterable[Step]) -> list[Pa
     old = {loop.var: loop for loop in marked if isinstance(loop, For) and loop.var not in new}
     quiet = all(map(_quiet, steps))
     return [p for p in places if not _stands(at(after.body, p), old, quiet)]
+
+
+def newly_private(before: PrimFunc, after: PrimFunc, steps: Iterable[Step], waiting: frozenset[Var]) -> frozenset[Var]:
+    """The memory that ``steps`` put into a storage scope that threads do not share, and what of ``waiting`` it was."""
+    scopes = {s.buffer.data: s.buffer.scope for s in nodes_of(before.body, Allocate)}
+    now = {s.buffer.data: s.buffer.scope for s in nodes_of(after.body, Allocate) if owners(s.buffer.scope)}
+    olds: dict[Var, set[Var]] = {}
+    for step in steps:
+        for new, old in step.made.heirs:
+            olds.setdefault(new, set()).update(olds.get(old, {old}))
+    found = set()
+    for data, scope in now.items():
+        origins = {data} if data in scopes else olds.get(data, set())
+        if not origins or any(o in waiting or scopes.get(o) != scope for o in origins):
+            found.add(data)
+    return frozenset(found - (scopes.keys() - waiting))
 
 
 def _stands(loop: Any, old: dict[Any, For], quiet: bool) -> bool:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Literal
 
 from verified_tir.elaborate.labels import without_labels
-from verified_tir.ir.dtype import PointerType
+from verified_tir.elaborate.own_memory import in_scope
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import SKIP, Allocate, Annotations, AttrStmt, Block, For, ForKind, If, Seq, Stmt, seq
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import mentions, substitute
+from verified_tir.ir.visit import mentions
 from verified_tir.kernel.obligation import NoMatch
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.rules.scope import Move
@@ -116,9 +116,7 @@ def rescoped(stmt: Stmt, path: Path, scope: str) -> Stmt | str:
     """Change the storage scope of the buffer allocated at ``path``, and of every view of its block."""
     if not isinstance(stmt, Allocate):
         return "no buffer is allocated here"
-    old = stmt.buffer.data
-    assert isinstance(old.type, PointerType)
-    return substitute(stmt, {old: Var.fresh(old.name, PointerType(old.type.element, scope))})
+    return in_scope(stmt, stmt.buffer, scope)
 
 
 def moved(path: Path, how: Literal["hoist", "sink", "narrow", "widen"]) -> RuleBuilder:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
 from verified_tir.elaborate.calls import Misfit
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.elaborate.own_memory import with_own_memory
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.collector import seldom_collected
@@ -36,6 +37,7 @@ from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
 from verified_tir.schedule.nesting import walked
+from verified_tir.schedule.own_memory import own_memory, settle
 from verified_tir.schedule.primitives_blocks import BlockPrimitives
 from verified_tir.schedule.primitives_branches import BranchPrimitives
 from verified_tir.schedule.primitives_calls import CallPrimitives
@@ -56,6 +58,11 @@ from verified_tir.schedule.verdicts import open_store
 if TYPE_CHECKING:
     from verified_tir.schedule.exhibit import Exhibit
     from verified_tir.schedule.second_opinion import Validation
+
+_WAITS = (
+    "{} is memory that threads do not share, and is used outside of their loops: a later step must move all its uses "
+    "into one loop (compute_at, reverse_compute_at); build and vtir verify refuse the program until then"
+)
 
 MapLike = IndexMap | Callable[..., Any]
 Shape = Sequence[Expr | int]
@@ -125,12 +132,17 @@ class Schedule(
         self._refusals: list[ScheduleError] = []
         self._call: Call | None = None
         self.notes: list[str] = []
-        """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it."""
+        """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it; and buffers
+        that threads have each for itself, which a later step has to bring together in their loops."""
         self._tracer = Tracer()
         self._random = Random(seed)
         prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()
         with walked("the program itself", program):
+            if own := own_memory(program, prover):
+                alone = written is program
+                program = with_own_memory(program, own)
+                written = program if alone else with_own_memory(written, own)
             result = verify_program(program, prover, written=written, notes=self.notes)
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
@@ -358,6 +370,7 @@ class Schedule(
             with walked(f"{name}({text})", theorem.after), session.atomic():
                 try:
                     result = tactic(session)
+                    waiting = settle(session) if session.func is not theorem.after else []
                 finally:
                     reached = session.theorem
         except TacticFailed as failed:
@@ -367,6 +380,7 @@ class Schedule(
             elif about_sizes(failed.refusal, theorem):
                 error.search = partial(missing_size, theorem, session.prover, tactic)
             raise error from None
+        self.notes.extend(n for b in waiting if (n := _WAITS.format(b)) not in self.notes)
         done = session.theorem.derivation[len(theorem.derivation) :]
         session.calls.extend(f"{name}({text})" for _ in done)
         obligations = (*(d for step in done for d in step.obligations), *session.races[races:])

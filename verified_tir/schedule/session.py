@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, final
 
+from verified_tir.elaborate.own_memory import as_if_placed
 from verified_tir.index.bounds import Ranges
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
@@ -29,7 +30,7 @@ from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Discharged, Proved
 from verified_tir.schedule.folding import with_constants_folded
-from verified_tir.schedule.races import spoiled
+from verified_tir.schedule.races import newly_private, spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.shown import described, loop_described, loop_range
 
@@ -77,6 +78,9 @@ class Session:
     """Loops that a step replaced: what became of them."""
     races: list[Discharged] = field(default_factory=list)
     """What was proved on the way of the marked loops that steps could have spoiled."""
+    waiting: frozenset[Var] = frozenset()
+    """Memory that steps put into a scope that threads do not share: it may have to wait until its threads allocate it
+    (see ``own_memory``)."""
     calls: list[str] = field(default_factory=list)
     """What the user called for each step of the derivation, for messages."""
 
@@ -105,23 +109,36 @@ class Session:
             if not isinstance(result, Refines):
                 raise TacticFailed(result)
             theorem = with_constants_folded(made, theorem.after, result, self.prover)
-        asked = spoiled(self.func, theorem.after, theorem.derivation[len(self.theorem.derivation) :])
-        free = prove_race_free(theorem.after, self.prover, theorem.entry, asked) if asked else ()
+        steps = theorem.derivation[len(self.theorem.derivation) :]
+        asked = spoiled(self.func, theorem.after, steps)
+        waiting = newly_private(self.func, theorem.after, steps, self.waiting)
+        placed = as_if_placed(theorem.after, waiting) if asked else theorem.after
+        if placed is not theorem.after:
+            loops = {self._loop_var(theorem.after, path) for path in asked}
+            asked = [path for path, _ in places_of(placed.body, For, lambda s: s.var in loops)]
+        free = prove_race_free(placed, self.prover, theorem.entry, asked) if asked else ()
         if not isinstance(free, tuple):
             raise TacticFailed(free)
-        self.theorem = theorem
+        self.theorem, self.waiting = theorem, waiting
         self.races.extend(free)
 
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """All of the steps in the block, or none: whatever is raised there, the session is as it was before."""
-        before, races = (self.theorem, dict(self.renamed), dict(self.gone)), len(self.races)
+        before = (self.theorem, self.waiting, dict(self.renamed), dict(self.gone))
+        races = len(self.races)
         try:
             yield
         except BaseException:
-            self.theorem, self.renamed, self.gone = before
+            self.theorem, self.waiting, self.renamed, self.gone = before
             del self.races[races:]
             raise
+
+    @staticmethod
+    def _loop_var(func: PrimFunc, path: Path) -> Var:
+        loop = at(func.body, path)
+        assert isinstance(loop, For)
+        return loop.var
 
     # -- licences ------------------------------------------------------------------------------------------------
 

@@ -6,25 +6,15 @@ TVM names a block and then one of its buffers, ``cache_read("C", 0, "local")``; 
 
 from __future__ import annotations
 
-from typing import Final
-
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var
-from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, DeclBuffer, For, Stmt
-from verified_tir.ir.visit import children, mentions, sub_statements
+from verified_tir.ir.stmt import Allocate, DeclBuffer
 from verified_tir.schedule.rule_builders import rescoped
-from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
+from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
-from verified_tir.schedule.tactics.reduction import sink_allocation
 
 Meant = tuple[str | None, BufferIn, str, Handle | None]
 """Block, buffer, storage scope and loop; without a block the buffer is one of the whole function's."""
-
-_BLOCKS: Final = ("blockIdx", "clusterCtaIdx")
-_OWNERS: Final = {"local": ("threadIdx", *_BLOCKS), **dict.fromkeys(("shared", "warp", "wmma"), _BLOCKS)}
-"""The thread axes of which each has memory of a scope of its own, by the scope's first word."""
 
 SCOPES = frozenset(["global", "shared", "local", "warp", "wmma", "m16n8k8", "metal", "texture", "vtcm"])
 """The first words of the storage scopes that TVM knows; any other text is a scope, too."""
@@ -103,45 +93,7 @@ def set_scope(session: Session, block: str | None, buffer: BufferIn, scope: str)
     path = session.allocation(chosen)
     if path is None:
         raise fail(f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write")
-    if (loop := _owner(session.at(path, Allocate), chosen, scope)) is not None:
-        _into_loop(session, chosen, session.at((*path, *loop), For).var)
-    allocated = session.allocation(chosen)
-    assert allocated is not None
-    session.apply(rescoped(allocated, scope))
-
-
-def _into_loop(session: Session, buffer: Buffer, target: Var) -> bool:
-    """Move an allocation into a loop, if no iteration uses what another one stored; whether it was moved."""
-    try:
-        with session.atomic():
-            while (here := session.allocation(buffer)) is not None:
-                if target in [s.var for s in session.loops_around(here)]:
-                    return True
-                sink_allocation(session, buffer)
-    except TacticFailed:
-        pass
-    return False
-
-
-def _owner(home: Stmt, buffer: Buffer, scope: str) -> Path | None:
-    """Where the innermost loop stands that all uses of a buffer are in, over threads of which each has memory of a
-    scope of its own; ``None`` if there is none."""
-    owners = _OWNERS.get(scope.partition(".")[0], ())
-    found: Path | None = None
-    path: Path = ()
-    stmt = home
-    while True:
-        uses = [k for k, s in enumerate(sub_statements(stmt)) if _uses(s, buffer)]
-        others = any(_uses(c, buffer) for c in children(stmt) if not isinstance(c, Stmt))
-        if len(uses) != 1 or (others and stmt is not home):
-            return found
-        stmt, path = sub_statements(stmt)[uses[0]], (*path, uses[0])
-        if isinstance(stmt, For) and stmt.kind == "thread_binding" and stmt.thread.partition(".")[0] in owners:
-            found = path
-
-
-def _uses(node: Node, buffer: Buffer) -> bool:
-    return mentions(node, frozenset({buffer.data}))
+    session.apply(rescoped(path, scope))
 
 
 def home_of(session: Session, buffer: Buffer) -> Path:

@@ -1,0 +1,65 @@
+"""Let threads allocate what each of them has of its own, as programs come in and after each step.
+
+A step may leave memory of scope ``local`` (or ``shared``, to thread blocks) where threads would not have it each:
+``cache_write`` into such memory puts the copy behind their loops, and ``reverse_compute_at`` brings it back in.  What a
+step has put into such a scope waits for that.  Until then threads are asked not to meet there, as if it were all
+threads'; ``build``, ``vtir verify`` and certificates refuse a program in which something still waits.
+"""
+
+from __future__ import annotations
+
+from verified_tir.elaborate.blocks import expand_blocks
+from verified_tir.elaborate.own_memory import has_threads, misplaced, waiting, with_own_memory, with_serial_loops
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
+from verified_tir.ir.find import loop_path
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import put
+from verified_tir.ir.stmt import Allocate
+from verified_tir.kernel.facts import Prover
+from verified_tir.kernel.race_free import prove_race_free
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.theorem import reflexive
+from verified_tir.schedule.session import Session, TacticFailed
+
+
+def own_memory(func: PrimFunc, prover: Prover) -> list[Buffer]:
+    """The misplaced buffers of a program of which it is proved that no iteration uses what another one stored.
+
+    It is proved of the program with serial loops: races are asked about when all of them have moved.
+    """
+    targets = misplaced(func)
+    if not targets:
+        return []
+    func = with_own_memory(func, targets, views_only=True)
+    try:
+        session = Session(reflexive(expand_blocks(with_serial_loops(func)), definite=True), prover)
+    except IRError:  # it has no theorem; what is wrong with it is said elsewhere
+        return []
+    return [b for b, loop in targets.items() if session.succeeds(lambda b=b, loop=loop: _into(session, b, loop))]
+
+
+def settle(session: Session) -> list[str]:
+    """Move what is misplaced into the loops of its threads; gives the names of what still waits for a step.
+
+    :raises TacticFailed: if all uses of a buffer stand in such a loop, but its iterations share it.
+    """
+    if not has_threads(session.func):
+        return []
+    for buffer, loop in misplaced(session.func).items():
+        if not session.succeeds(lambda b=buffer, v=loop: _into(session, b, v)):
+            free = prove_race_free(session.func, session.prover, session.theorem.entry)
+            if not isinstance(free, tuple):
+                raise TacticFailed(free)
+    return [b.name for b in waiting(session.func) if b.data in session.waiting]
+
+
+def _into(session: Session, buffer: Buffer, loop: Var) -> None:
+    """Move an allocation into a loop, if no iteration uses what another one stored."""
+    path = session.allocation(buffer)
+    assert path is not None
+    without = put(session.func.body, path, session.at(path, Allocate).body)
+    there = loop_path(session.func.with_body(without), loop)
+    assert there is not None
+    session.apply(Move(path, (*there, 0)))
