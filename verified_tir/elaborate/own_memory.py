@@ -51,12 +51,16 @@ def misplaced(func: PrimFunc) -> dict[Buffer, Var]:
     return found
 
 
-def waiting(func: PrimFunc) -> list[Buffer]:
-    """The buffers that threads use which would have each its own, while statements outside of threads use them too."""
+def crossing(func: PrimFunc) -> list[Allocate]:
+    """The allocations around loops whose threads use the memory, and would have it each its own."""
     found = [s for s in nodes_of(func.body, Allocate) if owners(s.buffer.scope)]
-    inside = {s: [f for f in nodes_of(s.body, For) if is_owner(f, s.buffer.scope)] for s in found}
-    shared = [s for s in found if any(uses_memory(f, s.buffer) for f in inside[s])]
-    return [s.buffer for s in shared if _used_outside(s.body, s.buffer)]
+    loops = {s: [f for f in nodes_of(s.body, For) if is_owner(f, s.buffer.scope)] for s in found}
+    return [s for s in found if any(uses_memory(f, s.buffer) for f in loops[s])]
+
+
+def waits(allocation: Allocate) -> bool:
+    """Whether statements outside of its threads use memory, too: they may still be moved to them."""
+    return _used_outside(allocation.body, allocation.buffer)
 
 
 def _used_outside(stmt: Stmt, buffer: Buffer) -> bool:
@@ -68,14 +72,14 @@ def _used_outside(stmt: Stmt, buffer: Buffer) -> bool:
 
 
 def as_if_placed(func: PrimFunc, moved: Collection[Var]) -> PrimFunc:
-    """The program as its threads would have it: what is misplaced stands in their loops, and of what waits for another
-    step, the memory of these variables is everybody's."""
+    """The program as its threads would have it: what is misplaced stands in their loops; and where steps have ``moved``
+    memory into their scope, but not yet into their loops, it is everybody's."""
     if not has_threads(func):
         return func
     func = with_own_memory(func, misplaced(func))
-    for b in waiting(func):
-        if b.data in moved:
-            func = func.with_body(in_scope(func.body, b, "global"))
+    for s in crossing(func):
+        if s.buffer.data in moved:
+            func = func.with_body(in_scope(func.body, s.buffer, "global"))
     return func
 
 

@@ -9,7 +9,15 @@ threads'; ``build``, ``vtir verify`` and certificates refuse a program in which 
 from __future__ import annotations
 
 from verified_tir.elaborate.blocks import expand_blocks
-from verified_tir.elaborate.own_memory import has_threads, misplaced, waiting, with_own_memory, with_serial_loops
+from verified_tir.elaborate.own_memory import (
+    as_if_placed,
+    crossing,
+    has_threads,
+    misplaced,
+    waits,
+    with_own_memory,
+    with_serial_loops,
+)
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.find import loop_path
@@ -41,18 +49,23 @@ def own_memory(func: PrimFunc, prover: Prover) -> list[Buffer]:
 
 
 def settle(session: Session) -> list[str]:
-    """Move what is misplaced into the loops of its threads; gives the names of what still waits for a step.
+    """Move what is misplaced into the loops of its threads; gives the names of what waits for another step.
 
-    :raises TacticFailed: if all uses of a buffer stand in such a loop, but its iterations share it.
+    :raises TacticFailed: if iterations of such a loop share it, and no step could change that.
     """
     if not has_threads(session.func):
         return []
     for buffer, loop in misplaced(session.func).items():
-        if not session.succeeds(lambda b=buffer, v=loop: _into(session, b, v)):
-            free = prove_race_free(session.func, session.prover, session.theorem.entry)
-            if not isinstance(free, tuple):
-                raise TacticFailed(free)
-    return [b.name for b in waiting(session.func) if b.data in session.waiting]
+        session.succeeds(lambda b=buffer, v=loop: _into(session, b, v))
+    left = crossing(session.func)
+    still = [s for s in left if s.buffer.data in session.waiting and waits(s)]
+    if len(still) < len(left):
+        placed = as_if_placed(session.func, [s.buffer.data for s in still])
+        free = prove_race_free(placed, session.prover, session.theorem.entry)
+        if not isinstance(free, tuple):
+            raise TacticFailed(free)
+    session.waiting = frozenset(s.buffer.data for s in still)
+    return [s.buffer.name for s in still]
 
 
 def _into(session: Session, buffer: Buffer, loop: Var) -> None:

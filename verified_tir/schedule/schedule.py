@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from verified_tir.schedule.second_opinion import Validation
 
 _WAITS = (
-    "{} is memory that threads do not share, and is used outside of their loops: a later step must move all its uses "
+    "is memory that threads do not share, and is used outside of their loops: a later step must move all its uses "
     "into one loop (compute_at, reverse_compute_at); build and vtir verify refuse the program until then"
 )
 
@@ -380,7 +380,7 @@ class Schedule(
             elif about_sizes(failed.refusal, theorem):
                 error.search = partial(missing_size, theorem, session.prover, tactic)
             raise error from None
-        self.notes.extend(n for b in waiting if (n := _WAITS.format(b)) not in self.notes)
+        self.notes[:] = [n for n in self.notes if not n.endswith(_WAITS)] + [f"{b} {_WAITS}" for b in waiting]
         done = session.theorem.derivation[len(theorem.derivation) :]
         session.calls.extend(f"{name}({text})" for _ in done)
         obligations = (*(d for step in done for d in step.obligations), *session.races[races:])
