@@ -1,12 +1,13 @@
 """How many recorded calls of another compiler's schedule primitives go through here, and why not the others.
 
-    python benchmarks/tvm_calls.py FOLDER [--file sched] [--only split] [--seconds 20] [--json FILE] [--verbose]
+    python benchmarks/tvm_calls.py FOLDER [--file sched] [--only split | --traces] [--seconds 20] [--json FILE]
 
 ``FOLDER`` has ``sched.jsonl.gz`` and ``dlight.jsonl.gz``: one JSON object a line with the primitive's ``name``, the
 function ``func`` of the module ``before``, the arguments, and ``after``, the module that TVM made (null where it
 raised).  Each distinct call that TVM accepted is made on a ``Schedule`` of ``before``.  The tables give what was
 accepted by primitive, what was refused by its reason, and the time of a step.  Of an accepted call it is told whether
-the program is the one that TVM made, up to names and simplification.
+the program is the one that TVM made, up to names and simplification.  With ``--traces``, the calls that TVM made one
+after the other are made on one schedule, which must not race at the end.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,27 @@ def records(folder: Path, only_file: str, only: str) -> Iterator[dict[str, Any]]
                 if record["after"] is not None and only in ("", record["name"]) and key not in seen:
                     seen.add(key)
                     yield record
+
+
+def traces(folder: Path, only_file: str) -> Iterator[list[dict[str, Any]]]:
+    """The distinct sequences of calls of one test, each of which TVM made on the module that the one before it left."""
+    seen: set[str] = set()
+    for name in ("sched", "dlight"):
+        if only_file not in ("", name):
+            continue
+        found: list[list[dict[str, Any]]] = []
+        with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+            for record in map(json.loads, lines):
+                if record["after"] is None:
+                    continue
+                if not found or found[-1][-1]["after"] != record["before"]:
+                    found.append([])
+                found[-1].append(record)
+        for trace in found:
+            key = json.dumps([[r[k] for k in ("name", "func", "before", "args", "kwargs")] for r in trace])
+            if len(trace) > 1 and key not in seen:
+                seen.add(key)
+                yield trace
 
 
 def register_intrinsics(folder: Path) -> None:
@@ -150,13 +173,48 @@ def reason(problem: BaseException) -> str:
 
 def replay(record: dict[str, Any]) -> Outcome:
     """Make a call, and look at what it gives."""
-    found = Outcome(record["id"], record["name"], "accepted")
     try:
         s = loaded(record["before"], record["func"])
     except TooLong:
         return Outcome(record["id"], record["name"], "not read", "it takes too long")
     except Exception as problem:
         return Outcome(record["id"], record["name"], "not read", reason(problem))
+    found = call(s, record)
+    if found.outcome == "accepted":
+        found.same = is_same(s, record)
+    return found
+
+
+def replay_trace(records: list[dict[str, Any]], seconds: float) -> Outcome:
+    """Make the calls of a trace on one schedule; the outcome is that of the first one which is not accepted."""
+    first = records[0]
+    try:
+        with clock(seconds):
+            s = loaded(first["before"], first["func"])
+    except (Exception, TooLong) as problem:
+        return Outcome(first["id"], "trace", "not read", reason(problem))
+    spent = 0.0
+    for k, record in enumerate(records):
+        try:
+            with clock(seconds):
+                found = call(s, record)
+        except TooLong:
+            found = Outcome(record["id"], record["name"], "refused", "it takes too long", seconds)
+        spent += found.seconds
+        if found.outcome != "accepted":
+            why = f"call {k + 1} of {len(records)}, {record['name']}: {found.reason}"
+            return Outcome(record["id"], "trace", found.outcome, why, spent)
+    try:
+        with clock(seconds):
+            s.prove_race_free()
+    except (ScheduleError, TooLong) as problem:
+        return Outcome(first["id"], "trace", "refused", f"at the end: {reason(problem)}", spent)
+    return Outcome(first["id"], "trace", "accepted", "", spent, is_same(s, records[-1]))
+
+
+def call(s: Schedule, record: dict[str, Any]) -> Outcome:
+    """Make a call on a schedule."""
+    found = Outcome(record["id"], record["name"], "accepted")
     primitive = getattr(s, OTHER_NAMES.get(record["name"], record["name"]), None)
     if primitive is None:
         return Outcome(record["id"], record["name"], "missing")
@@ -180,8 +238,6 @@ def replay(record: dict[str, Any]) -> Outcome:
     except Exception as problem:
         found.outcome, found.reason = "error", f"{type(problem).__name__}: {problem}"
     found.seconds = time.perf_counter() - start
-    if found.outcome == "accepted":
-        found.same = is_same(s, record)
     return found
 
 
@@ -197,8 +253,9 @@ def is_same(s: Schedule, record: dict[str, Any]) -> bool:
         return False
 
 
-def limited(record: dict[str, Any], seconds: float) -> Outcome:
-    """The outcome of a call that may take so long."""
+@contextmanager
+def clock(seconds: float) -> Iterator[None]:
+    """In the block, :class:`TooLong` is raised after so many seconds."""
 
     def stop(*_: object) -> None:
         raise TooLong
@@ -206,11 +263,18 @@ def limited(record: dict[str, Any], seconds: float) -> Outcome:
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        return replay(record)
-    except TooLong:
-        return Outcome(record["id"], record["name"], "refused", "it takes too long", seconds)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def limited(record: dict[str, Any], seconds: float) -> Outcome:
+    """The outcome of a call that may take so long."""
+    try:
+        with clock(seconds):
+            return replay(record)
+    except TooLong:
+        return Outcome(record["id"], record["name"], "refused", "it takes too long", seconds)
 
 
 def report(outcomes: list[Outcome]) -> None:
@@ -243,11 +307,20 @@ def main() -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--file", choices=("sched", "dlight"), default="", help="one of the two files")
     parser.add_argument("--only", default="", metavar="PRIMITIVE", help="calls of one primitive")
+    parser.add_argument("--traces", action="store_true", help="all calls of a test, on one schedule")
     parser.add_argument("--seconds", type=float, default=20, help="what one call may take")
     parser.add_argument("--json", type=Path, help="write every outcome to this file, one object a line")
     parser.add_argument("--verbose", action="store_true", help="print each call that is not accepted")
     options = parser.parse_args()
     outcomes: list[Outcome] = []
+    if options.traces:
+        register_intrinsics(options.folder)
+        for trace in traces(options.folder, options.file):
+            outcomes.append(replay_trace(trace, options.seconds))
+            if options.verbose and outcomes[-1].outcome != "accepted":
+                print(outcomes[-1], file=sys.stderr, flush=True)
+        report(outcomes)
+        return 0
     if options.only in ("", "tensorize"):
         register_intrinsics(options.folder)
     for record in records(options.folder, options.file, options.only):
