@@ -37,9 +37,10 @@ from verified_tir.index.simplify import simplify
 from verified_tir.index.text import index_text
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
 from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.poly import counted_in
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.ir.visit import free_vars, rewrite, substitute
 from verified_tir.logic.verdict import Proved
 
 __all__ = [
@@ -122,6 +123,26 @@ class IndexMap:
     def dtype(self) -> DType:
         """The index type."""
         return next((e.dtype for e in (*self.inputs, *self.outputs)), INT32)
+
+    def counted_in(self, dtype: DType) -> IndexMap:
+        """The same map of indices of another type, which its numbers take, too.
+
+        :raises IndexMapError: if an output mentions a symbol, which keeps its type.
+        """
+        if self.dtype is dtype:
+            return self
+        new = {v: Var.fresh(v.name, dtype) for v in self.inputs}
+
+        def retyped(node: Node) -> Node | None:
+            if isinstance(node, IntImm) and node.dtype is self.dtype:
+                return const(node.value, dtype)
+            return new.get(node) if isinstance(node, Var) else None
+
+        try:
+            outputs = tuple([rewrite(e, retyped) for e in self.outputs])
+        except IRError as problem:
+            raise IndexMapError(f"the map {self} counts in {self.dtype}, not in {dtype}: {problem}") from None
+        return IndexMap(tuple(new.values()), outputs, self.separators)
 
     # ------------------------------------------------------------------ using
 

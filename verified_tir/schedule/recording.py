@@ -43,7 +43,7 @@ from verified_tir.schedule.sampling import unsampled
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.assume import function_of
 from verified_tir.schedule.tactics.block_domain import map_of_block
-from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map
+from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map, map_of_buffer
 from verified_tir.schedule.tactics.pad_value import called, transformed
 from verified_tir.schedule.trace_recording import Tracer
 
@@ -284,9 +284,7 @@ def _buffer(session: Session, buffer: Buffer) -> dict[str, Any] | str:
 def _layout(session: Session, block: str | None, where: Any, index_map: Any, pad_value: Any, shape: Any) -> list[Any]:
     """The arguments of ``transform_layout``, its functions evaluated."""
     buffer = find_buffer(session, where)[0] if block is None else buffer_in(session, block, where)
-    if not isinstance(index_map, IndexMap):
-        dtype = buffer.shape[0].dtype if buffer.shape else DType.parse("int32")
-        index_map = IndexMap.from_func(index_map, len(buffer.shape), dtype)
+    index_map = map_of_buffer(buffer, index_map)
     own = tuple(Var.fresh(f"p{k}", index_map.dtype) for k in range(len(index_map.outputs)))
     new: Buffer | None = None
     if callable(pad_value) and not isinstance(pad_value, Expr):

@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
-from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import IntImm, Var
 from verified_tir.ir.stmt import Block
 from verified_tir.schedule.copies import block_of_copy
@@ -22,7 +20,7 @@ from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.sampling import COMPUTE_INLINE, COMPUTE_ROOT, Sampled
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.buffers import buffer_arguments
-from verified_tir.schedule.tactics.layout import buffer_in, layout_arguments
+from verified_tir.schedule.tactics.layout import buffer_in, layout_arguments, map_of_buffer
 from verified_tir.schedule.trace import Trace
 from verified_tir.schedule.trace_instructions import OWN, Instruction, TraceError
 from verified_tir.schedule.trace_maps import map_written
@@ -230,9 +228,7 @@ def _transform_layout(p: Pending, a: Bound) -> Instruction:
     if block is None or shape is not None or padding is not None:
         raise TraceError("TVM has no such instruction")
     found = buffer_in(p.session, block, buffer)
-    if not isinstance(index_map, IndexMap):
-        dtype = found.shape[0].dtype if found.shape else DType.parse("int32")
-        index_map = IndexMap.from_func(index_map, len(found.shape), dtype)
+    index_map = map_of_buffer(found, index_map)
     kind = buffer[0] if isinstance(buffer, tuple) else _side(p, block, found)
     number = _position(p, block, buffer, kind)
     return Instruction("TransformLayout", [p.block(block), map_written(index_map)],

@@ -62,13 +62,16 @@ def map_of_block(session: Session, block: str, given: BlockMap, *, ranges: bool 
     :raises TacticFailed: if the function does not take as many, or gives something other than indices.
     """
     loops = block_loops(session, block)
+    dtype = INT64 if any(s.var.dtype is INT64 for s in loops) else INT32
     if isinstance(given, IndexMap):
         if len(given.inputs) != len(loops):
             raise fail(_count(block, loops, len(given.inputs)), session.block(block)[0])
-        return given
+        try:
+            return given.counted_in(dtype)
+        except IRError as problem:
+            raise fail(f"the map of block {block}: {problem}", session.block(block)[0]) from problem
     if not callable(given):
         raise fail(f"a map of a block's iteration variables is a function or an IndexMap, not {given!r}")
-    dtype = INT64 if any(s.var.dtype is INT64 for s in loops) else INT32
     try:
         names = parameter_names(given, len(loops))
         inputs = [Var.fresh(name, dtype) for name in names]

@@ -146,17 +146,25 @@ def transform_layout(
     :param shape: the new extents, where they are to be larger than the elements need.
     """
     buffer, path = find_buffer(session, name)
-    dtype = buffer.shape[0].dtype if buffer.shape else const(0).dtype
     if not (isinstance(index_map, IndexMap) or callable(index_map)):
         raise fail(f"a layout is a function of the indices or an IndexMap, not {index_map!r}", path or ())
     try:
-        mapping = (
-            index_map if isinstance(index_map, IndexMap) else IndexMap.from_func(index_map, len(buffer.shape), dtype)
-        )
+        mapping = map_of_buffer(buffer, index_map)
         layout = layout_map(mapping, buffer, shape)
     except IRError as problem:
         raise fail(f"layout of {buffer.name}: {problem}", path or ()) from problem
     lay_out(session, buffer, layout, pad_value, mapping.separators)
+
+
+def map_of_buffer(buffer: Buffer, index_map: IndexMap | Callable[..., Any]) -> IndexMap:
+    """A map of a buffer's indices, in their type.
+
+    :raises IndexMapError: if a function is none, or a map takes indices of another type.
+    """
+    dtype = buffer.shape[0].dtype if buffer.shape else const(0).dtype
+    if isinstance(index_map, IndexMap):
+        return index_map.counted_in(dtype)
+    return IndexMap.from_func(index_map, len(buffer.shape), dtype)
 
 
 def set_axis_separator(session: Session, block: str, which: BufferIn, positions: Sequence[int]) -> None:
