@@ -14,7 +14,7 @@ from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Unencodable, fresh, in_range, sort_of
 
-LARGEST = {32: 2**31 - 2**16, 64: 2**63 - 2**32}
+LARGEST = {32: 2**31 - 2**16, 64: 2**47}
 """Largest symbolic extent, by the width of the symbol; checked when the function is called."""
 
 

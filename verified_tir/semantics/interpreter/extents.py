@@ -20,7 +20,7 @@ from verified_tir.semantics.values import fits
 LARGEST_COUNT = (1 << 31) - (1 << 16)
 """The most elements that an array may have."""
 
-_LARGEST_EXTENT = {32: LARGEST_COUNT, 64: (1 << 63) - (1 << 32)}
+_LARGEST_EXTENT = {32: LARGEST_COUNT, 64: 1 << 47}
 
 
 def largest_extent(dtype: DType) -> int:
