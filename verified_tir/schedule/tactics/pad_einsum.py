@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -37,15 +38,16 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reduction import term_of
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
-from verified_tir.schedule.rule_builders import with_else
+from verified_tir.schedule.rule_builders import in_a_loop, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail, with_hint
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import lay_out
 from verified_tir.schedule.tactics.loops import ceildiv, reorder
+from verified_tir.schedule.tactics.produced import is_one
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.rfactor import unused_name
 from verified_tir.schedule.tactics.staging import cache_read, cache_write
-from verified_tir.schedule.tactics.tidy import fold_at
+from verified_tir.schedule.tactics.tidy import fold_at, run_once
 
 
 @final
@@ -59,15 +61,23 @@ class Einsum:
     factors: tuple[Load, ...]
 
     def over_elements(self, loop: For) -> bool:
-        """Whether a loop runs over elements of the result."""
-        return any(loop.var is e for e in self.store.indices)
+        """Whether a loop runs over elements of the result, or over nothing: its iterations only repeat the sum."""
+        return any(loop.var is e for e in self.store.indices) or not self.indexes(loop)
+
+    def indexes(self, loop: For) -> bool:
+        """Whether something is indexed by a loop."""
+        return any(loop.var in a.indices for a in (self.store, *self.factors))
 
 
 def pad_einsum(session: Session, block: str, padding: Sequence[int]) -> None:
     """Let the loops around a block run to multiples of the factors ``padding``, outermost first; 1 pads nothing."""
     einsum = _einsum(session, block)
     sizes = _sizes(session, einsum, padding)
+    idle = [s for s in einsum.loops if not einsum.indexes(s) and is_one(s.extent)]
     if not sizes:
+        return
+    if idle:
+        _without(session, einsum, idle, padding)
         return
     written = [s.var for s in einsum.loops]
     inner_last = sorted(einsum.loops, key=lambda s: not einsum.over_elements(s))  # stable: elements outside the sum
@@ -86,6 +96,19 @@ def pad_einsum(session: Session, block: str, padding: Sequence[int]) -> None:
         _run_always(session, var, einsum)
     if [s.var for s in inner_last] != written:
         reorder(session, written)
+
+
+def _without(session: Session, einsum: Einsum, idle: Sequence[For], padding: Sequence[int]) -> None:
+    """The same while loops that run once, and index nothing, are not there."""
+    for s in idle:
+        run_once(session, session.loop(s.var)[0])
+    rest = [(s, p) for s, p in zip(einsum.loops, padding, strict=True) if s not in idle]
+    pad_einsum(session, einsum.block, [p for _, p in rest])
+    for s, inner in reversed(list(pairwise(einsum.loops))):
+        if s in idle:
+            new = Var.fresh(s.var.name, s.var.dtype)
+            session.apply(in_a_loop(session.loop(inner.var)[0], new))
+            session.renamed[s.var] = new
 
 
 # -- what there is -----------------------------------------------------------------------------------------------------
@@ -114,9 +137,6 @@ def _einsum(session: Session, block: str) -> Einsum:
                 f"an index of {name} is neither a loop's variable nor a constant, so block {block} is not an einsum",
                 place,
             )
-    missing = [s for s in loops if not any(s.var in a.indices for a in accesses)]
-    if missing:
-        raise fail(f"nothing is indexed by the loop over {missing[0].var.name}", place)
     return Einsum(block, loops, store, factors)
 
 
@@ -167,6 +187,8 @@ def _sizes(session: Session, einsum: Einsum, padding: Sequence[int]) -> dict[Var
         except IRError as problem:
             raise fail(f"{loop.var.name} cannot run to a multiple of {number}: {problem}", place) from None
         if extent is not loop.extent:
+            if not einsum.indexes(loop):
+                raise fail(f"nothing is indexed by the loop over {loop.var.name}", place)
             found[loop.var] = extent
     return found
 
