@@ -15,6 +15,7 @@ from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.shown import listed, short
 from verified_tir.schedule.tactics import fission, follow, loops, merge, pad_einsum, reduction, rfactor
 from verified_tir.schedule.tactics.layout import BufferIn
+from verified_tir.schedule.tactics.recompose import reorder_sum
 
 Annotation: TypeAlias = "str | int | float | Sequence[Annotation]"
 """What may be noted."""
@@ -60,7 +61,7 @@ class LoopPrimitives(Primitives):
             buffer that is reduced into.  Integers need none.
         """
         said = [*handles, *([f"reassociate={reassociate}"] if reassociate else [])]
-        self._do("reorder", said, lambda s: loops.reorder(s, handles, reassociate))
+        self._do("reorder", said, lambda s: reorder_sum(s, handles, reassociate))
 
     @recorded
     def tile(self, *handles: Handle, factors: Sequence[int]) -> list[Var]:

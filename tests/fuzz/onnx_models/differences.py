@@ -423,6 +423,10 @@ DIFFERENCES: tuple[Difference, ...] = (
         "-∞, the logarithm of 0", "a finite number", "a finite number",
     ),
     Difference(
+        "`LogSoftmax` of infinities", ("LogSoftmax",), "reference", lambda o: infinite(o) and not nan(o),
+        "NaN, the difference of ∞ and ∞", "-∞ beside the ∞", "NaN",
+    ),
+    Difference(
         "`ReduceL2` of integers", ("ReduceL2",), "neither",
         lambda o: o.operand(0).dtype.kind in "iu" and not every_axis_by_itself(o),
         "the root in float64", "not known there", "the root in float32, by ONNX's definition by other operators",

@@ -44,6 +44,7 @@ from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import lay_out
 from verified_tir.schedule.tactics.loops import ceildiv, reorder
 from verified_tir.schedule.tactics.produced import is_one
+from verified_tir.schedule.tactics.recompose import is_initialised, recompose
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.rfactor import unused_name
 from verified_tir.schedule.tactics.staging import cache_read, cache_write
@@ -79,7 +80,7 @@ def pad_einsum(session: Session, block: str, padding: Sequence[int]) -> None:
     if idle:
         _without(session, einsum, idle, padding)
         return
-    written = [s.var for s in einsum.loops]
+    written, initialised = [s.var for s in einsum.loops], is_initialised(session.block(block)[1])
     inner_last = sorted(einsum.loops, key=lambda s: not einsum.over_elements(s))  # stable: elements outside the sum
     if [s.var for s in inner_last] != written:
         reorder(session, [s.var for s in inner_last])
@@ -96,6 +97,8 @@ def pad_einsum(session: Session, block: str, padding: Sequence[int]) -> None:
         _run_always(session, var, einsum)
     if [s.var for s in inner_last] != written:
         reorder(session, written)
+    if initialised and not is_initialised(session.block(block)[1]):
+        recompose(session, block)
 
 
 def _without(session: Session, einsum: Einsum, idle: Sequence[For], padding: Sequence[int]) -> None:

@@ -31,6 +31,7 @@ from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, fail, owner
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.licensed import apply_licensed, check_word
+from verified_tir.schedule.tactics.recompose import recompose
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops
 from verified_tir.schedule.tactics.tidy import fold_at
@@ -45,6 +46,8 @@ class Nest:
     store: Store
     loop: For
     name: str
+    initialised: bool = False
+    """Whether the block initialised what it reduces into, until this was split off."""
 
 
 def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str = "") -> str:
@@ -75,7 +78,11 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     rule = Reassociate(nest.path, partial, tuple(index), inputs, element)
     name = owner(session.func, buffer.data).name
     apply_licensed(session, rule, buffer.data, licence, f'rfactor(…, reassociate="{name}")')
-    return _tidy(session, nest, dims, axis)
+    name = _tidy(session, nest, dims, axis)
+    if nest.initialised:  # as in TVM, both blocks keep their initialisation
+        recompose(session, name)
+        recompose(session, nest.name)
+    return name
 
 
 def _nest(session: Session, handle: Handle) -> Nest:
@@ -84,7 +91,8 @@ def _nest(session: Session, handle: Handle) -> Nest:
     where = _update(session, path, loop)
     block = next((s for k in range(len(where), -1, -1) if isinstance(s := session.stmt(where[:k]), Block)), None)
     top = _top(session, where)
-    if block is not None and isinstance(block.body, Seq):
+    initialised = block is not None and isinstance(block.body, Seq)
+    if block is not None and initialised:
         decompose_reduction(session, block.name, session.at(top, For).var)
         path, loop = session.loop(session.current(loop.var))
         where = _update(session, path, loop)
@@ -95,7 +103,7 @@ def _nest(session: Session, handle: Handle) -> Nest:
             f"the loop over {loop.var.name} runs over elements of {store.buffer.name}, not over the reduction",
             path,
         )
-    return Nest(top, store, loop, block.name if block is not None else store.buffer.name)
+    return Nest(top, store, loop, block.name if block is not None else store.buffer.name, initialised)
 
 
 def _update(session: Session, path: Path, loop: For) -> Path:

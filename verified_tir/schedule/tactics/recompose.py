@@ -1,0 +1,126 @@
+"""Put an initialisation back into the block of its reduction: ``decompose_reduction`` read backwards.
+
+    for i: C[i] = 0                             for i, k:
+    for i, k: C[i] = C[i] + A[i, k]     ⟶          if k == 0: C[i] = 0
+                                                   C[i] = C[i] + A[i, k]
+
+It is one reordering of both nests: the initialisation of an element is run by the iteration that begins its sum.  No
+bits are looked at, so sums that may be rounded in another order stay so.  Steps that need the sum alone, ``rfactor``
+say, take a block apart and so put it together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.paths import put
+from verified_tir.ir.stmt import Allocate, Block, If, Seq, Store
+from verified_tir.ir.sugar import all_of
+from verified_tir.kernel.rules.reorder import Link, Reorder
+from verified_tir.kernel.rules.scope import Move
+from verified_tir.kernel.rules.skeleton import hole
+from verified_tir.schedule.moves import swap
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
+from verified_tir.schedule.tactics.loops import reorder
+from verified_tir.schedule.tactics.produced import is_one
+from verified_tir.schedule.tactics.reduction import decompose_reduction
+
+
+def recompose(session: Session, block: str) -> bool:
+    """Put the initialisation in ``<block>_init`` back into the block, if the kernel allows it; whether it did."""
+    return session.has_block(f"{block}_init") and session.succeeds(lambda: _recompose(session, block))
+
+
+def _recompose(session: Session, block: str) -> None:
+    steps = _side_by_side(session, block)
+    (first, initial), (place, label) = session.block(f"{block}_init"), session.block(block)
+    start, update = initial.body, label.body
+    if not isinstance(start, Store) or not isinstance(update, Store) or start.buffer is not update.buffer:
+        raise fail(f"block {block} and its initialisation do not store to one buffer", place)
+    olds, news = session.loops_around(first, steps), session.loops_around(place, steps)
+    same: dict[Expr, Expr] = {}
+    for a, b in zip(start.indices, update.indices, strict=True):
+        _match(a, b, same)
+    back = {v: a for a, v in same.items()}
+    begins = [Binary("eq", s.var, s.min) for s in news if s.var not in back and not is_one(s.extent)]
+    if not begins or not all(s.var in same for s in olds):
+        raise fail(f"block {block} and its initialisation do not run over the same elements", place)
+    nest = put(session.stmt(place[: steps + 1]), (*place[steps + 1 :], 0), Seq((If(all_of(begins), hole(0)), hole(1))))
+    links = (
+        Link(0, 0, tuple(same[s.var] for s in olds), tuple(back.get(s.var, s.min) for s in news)),
+        Link(1, 1, tuple(s.var for s in news), tuple(s.var for s in news)),
+    )
+    leaves = (((0, *first[steps + 1 :], 0), 1), ((1, *place[steps + 1 :], 0), 1))
+    session.apply(Reorder(first[: steps + 1], 2, leaves, nest, links))
+
+
+def _side_by_side(session: Session, block: str) -> int:
+    """Bring the nest of the initialisation next to that of the block; gives how many steps lead to their sequence."""
+    while True:
+        first, place = session.block(f"{block}_init")[0], session.block(block)[0]
+        steps = session.parting(first, place)
+        if steps is None or first[steps] > place[steps]:
+            raise fail(f"the initialisation of block {block} does not stand before it", place)
+        where, a, b = first[:steps], first[steps], place[steps]
+        if b > a + 1:
+            session.apply(swap(where, a))
+        elif isinstance(allocation := session.stmt((*where, b)), Allocate):
+            inside = len(allocation.body.stmts) if isinstance(allocation.body, Seq) else 1
+            session.apply(Move((*where, b), (*where, a), 1 + inside))
+        else:
+            return steps
+
+
+def _match(a: Expr, b: Expr, same: dict[Expr, Expr]) -> None:
+    """Note which variables of ``a`` are which of ``b``, where the two are one expression but for that.
+
+    :raises TacticFailed: if they are not.
+    """
+    if isinstance(a, Var) and isinstance(b, Var) and same.get(a, b) is b:
+        same[a] = b
+        return
+    if a is b:
+        return
+    if isinstance(a, Binary) and isinstance(b, Binary) and a.op == b.op:
+        for x, y in ((a.a, b.a), (a.b, b.b)):
+            _match(x, y, same)
+        return
+    raise fail("the elements are not counted by the same loops")
+
+
+def reorder_sum(session: Session, handles: Sequence[Handle], word: str) -> None:
+    """``reorder``; where that is one of a sum that may come in any order, with its initialisation set aside.
+
+    :param word: the buffer whose float sum may be rounded in another order.
+    """
+    try:
+        with session.atomic():
+            reorder(session, handles, word)
+        return
+    except TacticFailed as failed:
+        block = _initialised_in(session, handles)
+        if block is None:
+            raise
+        top = min((session.loop(h) for h in handles), key=lambda found: len(found[0]))[1].var
+        if not session.succeeds(lambda: decompose_reduction(session, block, top)):
+            raise failed from None
+    reorder(session, handles, word)
+    recompose(session, block)
+
+
+def _initialised_in(session: Session, handles: Sequence[Handle]) -> str | None:
+    """The block in some loops in which a sum is initialised under a condition, if that is the only one."""
+    if not handles:
+        return None
+    path, _ = max((session.loop(h) for h in handles), key=lambda found: len(found[0]))
+    found = session.find(Block, is_initialised, under=path)
+    return found[0][1].name if len(found) == 1 else None
+
+
+def is_initialised(block: Block) -> bool:
+    """Whether a block first initialises, under a condition, what it then updates."""
+    match block.body:
+        case Seq(stmts=(If(then_body=Store(buffer=a), else_body=None), Store(buffer=b))):
+            return a is b
+    return False
