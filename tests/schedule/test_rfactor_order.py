@@ -33,21 +33,31 @@ def test_an_integer_reduction_runs_in_any_order() -> None:
     refused(summed(value="B[0] * 2 + A[i, j]"), lambda s: s.reorder("j", "i"), "iterations change their order")
 
 
-def test_the_initialisation_goes_first() -> None:
-    """It would have to stay before all terms; the message says how."""
+def test_the_initialisation_stays_first() -> None:
+    """It is set aside, and put back into the iteration that now begins the sum."""
     text = """
 @T.prim_func
-def f(A: T.Buffer((4, 4), "int32"), B: T.Buffer((1,), "int32")):
+def f(A: T.Buffer((4, 4), "{dtype}"), B: T.Buffer((1,), "{dtype}")):
     for i, j in T.grid(4, 4):
         with T.block("B"):
             vi, vj = T.axis.remap("RR", [i, j])
             with T.init():
-                B[0] = 0
+                B[0] = {zero}
             B[0] = B[0] + A[vi, vj]
 """
-    remedy = '(another order may be allowed: decompose_reduction("B", …) first)'
-    refused(text, lambda s: s.reorder("j", "i"), remedy, confirmed=False)
-    accepted(text, lambda s: (s.decompose_reduction("B", "i"), s.reorder("j", "i")))
+    after = """
+    for j, i in T.grid(4, 4):
+        with T.sblock("B"):
+            if j == 0 and i == 0:
+                B[0] = {zero}
+            B[0] = B[0] + A[i, j]"""
+    integers, floats = {"dtype": "int32", "zero": "0"}, {"dtype": "float32", "zero": "T.float32(0.0)"}
+    s = accepted(text.format(**integers), lambda s: s.reorder("j", "i"))
+    assert s.script().endswith(after.format(**integers))
+    refused(text.format(**floats), lambda s: s.reorder("j", "i"), 'allowed: reorder(…, reassociate="B"))')
+    s = Schedule(text.format(**floats))
+    s.reorder("j", "i", reassociate="B")
+    assert s.script().endswith(after.format(**floats))
 
 
 def test_a_float_sum_runs_in_another_order_with_the_users_word() -> None:

@@ -396,8 +396,9 @@ def test_watching_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
     s = Schedule(PRODUCT)
     outer, _ = s.split("i", [None, 8])
     s.bind(outer, "blockIdx.x")
+    s.cache_write("C", "C", "local")
     with pytest.raises(Refuted) as refusal:
-        s.cache_write("C", "C", "local")
+        s.prove_race_free()
     assert refusal.value.replay is not None and not refusal.value.confirmed
     assert sum(taken) <= STEPS
 

@@ -129,7 +129,6 @@ def test_other_statements_in_the_loops() -> None:
         (lambda s: s.transform_block_layout("B", lambda i: i), "the function takes 1 indices"),
         (lambda s: s.transform_block_layout("B", 7), "is a function or an IndexMap, not 7"),
         (lambda s: s.transform_block_layout("B", IndexMap.identity(3)), "block B has 2 iteration variables (i, j)"),
-        (lambda s: s.transform_block_layout("B", IndexMap.identity(2, "int64")), "counts in int32, and the map"),
         (lambda s: s.transform_block_layout("B", lambda i, j: ["i", j]), "the map of block B"),
         (lambda s: s.transform_block_layout("Q", lambda i, j: [i, j]), "there is no block called 'Q'"),
         (lambda s: (s.parallel("i"), s.transform_block_layout("B", lambda i, j: [j, i])), "is marked parallel"),

@@ -255,6 +255,17 @@ def hard_swish(o: Opinion) -> Array:
     return found
 
 
+def normalized_locally(o: Opinion) -> Array:
+    """LRN by the specification's formula, its attributes float32."""
+    x, size = o.operand(0), o.node.attributes["size"]
+    defaults = {"alpha": 1e-4, "beta": 0.75, "bias": 1.0}
+    alpha, beta, bias = (float(np.float32(o.node.attributes.get(n, d))) for n, d in defaults.items())
+    squares = np.pad(x * x, [(0, 0), ((size - 1) // 2, size // 2), *[(0, 0)] * (x.ndim - 2)])
+    total = sum(squares[:, k : k + x.shape[1]] for k in range(size))
+    found: Array = x / (bias + alpha / size * total) ** beta
+    return found
+
+
 def wrapped(o: Opinion) -> Array:
     """Elements of the operand as of a torus, from where the padding begins to where it ends."""
     x, axes = o.operand(0), o.operand(3)

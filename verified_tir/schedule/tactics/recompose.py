@@ -15,8 +15,10 @@ from collections.abc import Sequence
 
 from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.paths import put
+from verified_tir.ir.poly import as_poly
 from verified_tir.ir.stmt import Allocate, Block, If, Seq, Store
 from verified_tir.ir.sugar import all_of
+from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.rules.skeleton import hole
@@ -39,11 +41,13 @@ def _recompose(session: Session, block: str) -> None:
     if not isinstance(start, Store) or not isinstance(update, Store) or start.buffer is not update.buffer:
         raise fail(f"block {block} and its initialisation do not store to one buffer", place)
     olds, news = session.loops_around(first, steps), session.loops_around(place, steps)
-    same: dict[Expr, Expr] = {}
+    once: dict[Var, Expr] = {s.var: s.min for s in (*olds, *news) if is_one(s.extent)}
+    same = {v: e for v, e in once.items() if any(s.var is v for s in olds)}
     for a, b in zip(start.indices, update.indices, strict=True):
-        _match(a, b, same)
-    back = {v: a for a, v in same.items()}
-    begins = [Binary("eq", s.var, s.min) for s in news if s.var not in back and not is_one(s.extent)]
+        same |= _match(substitute(a, once), substitute(b, once))
+    back = {v: a for a, v in same.items() if isinstance(v, Var)}
+    summed = [s for s in news if s.var not in back]
+    begins = [Binary("eq", s.var, s.min) for s in [s for s in summed if not is_one(s.extent)] or summed]
     if not begins or not all(s.var in same for s in olds):
         raise fail(f"block {block} and its initialisation do not run over the same elements", place)
     nest = put(session.stmt(place[: steps + 1]), (*place[steps + 1 :], 0), Seq((If(all_of(begins), hole(0)), hole(1))))
@@ -72,21 +76,26 @@ def _side_by_side(session: Session, block: str) -> int:
             return steps
 
 
-def _match(a: Expr, b: Expr, same: dict[Expr, Expr]) -> None:
-    """Note which variables of ``a`` are which of ``b``, where the two are one expression but for that.
+def _match(a: Expr, b: Expr) -> dict[Var, Expr]:
+    """Which variables of ``a`` are which of ``b``: those that both are multiplied by the same number there, and no
+    other one is."""
+    found: dict[Var, Expr] = {}
+    one, two = _by_factor(a, b), _by_factor(b, a)
+    for factor, variables in one.items():
+        others = two.get(factor, [])
+        if len(variables) == 1 == len(others):
+            found[variables[0]] = others[0]
+    return found
 
-    :raises TacticFailed: if they are not.
-    """
-    if isinstance(a, Var) and isinstance(b, Var) and same.get(a, b) is b:
-        same[a] = b
-        return
-    if a is b:
-        return
-    if isinstance(a, Binary) and isinstance(b, Binary) and a.op == b.op:
-        for x, y in ((a.a, b.a), (a.b, b.b)):
-            _match(x, y, same)
-        return
-    raise fail("the elements are not counted by the same loops")
+
+def _by_factor(e: Expr, other: Expr) -> dict[int, list[Var]]:
+    """The variables of an index, but for those of another one, by what each is multiplied by."""
+    found: dict[int, list[Var]] = {}
+    apart = {*free_vars(other)}
+    for monomial, factor in as_poly(e).terms.items():
+        if len(monomial) == 1 and isinstance(v := monomial[0], Var) and v not in apart:
+            found.setdefault(factor, []).append(v)
+    return found
 
 
 def reorder_sum(session: Session, handles: Sequence[Handle], word: str) -> None:
