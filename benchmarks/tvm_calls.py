@@ -32,7 +32,12 @@ from typing import Any
 from verified_tir.index.parse import parse_index_map
 from verified_tir.ir import structural_equal
 from verified_tir.ir.dtype import INT32, INT64
+from verified_tir.ir.expr import Var
+from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script import parse
+from verified_tir.ir.stmt import Block, For, Stmt
+from verified_tir.ir.visit import sub_statements
 from verified_tir.lower import Simplify
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.intrinsics import TensorIntrin
@@ -113,20 +118,23 @@ def loaded(text: str, func: str) -> Schedule:
     return Schedule(text, name=func) if f"def {func}(" in text else Schedule(text)
 
 
-def argument(s: Schedule, recorded: Any) -> Any:
-    """An argument as it is passed here."""
+def argument(s: Schedule, recorded: Any, theirs: PrimFunc | None = None) -> Any:
+    """An argument as it is passed here.
+
+    :param theirs: TVM's program at the call, by which its loops and blocks are found here.
+    """
     value = recorded.get("v")
     match recorded["t"]:
         case "lit" | "imm":
             return value
         case "list" | "tuple":
-            return [argument(s, v) for v in value]
+            return [argument(s, v, theirs) for v in value]
         case "dict":
-            return {k: argument(s, v) for k, v in value.items()}
+            return {k: argument(s, v, theirs) for k, v in value.items()}
         case "block":
             return recorded["name"]
         case "loop":
-            return loop(s, recorded)
+            return loop(s, recorded, theirs)
         case "map":
             dtype = INT64 if "T.int64" in value else INT32
             return parse_index_map(value.removeprefix("T.index_map(").removesuffix(")"), dtype=dtype)
@@ -137,12 +145,30 @@ def argument(s: Schedule, recorded: Any) -> Any:
     raise ValueError(f"an argument {value} of kind {recorded['t']}")
 
 
-def loop(s: Schedule, recorded: Any) -> Any:
-    """The loop that TVM's was: by its number in the program, or by its name if there are others here."""
+def loop(s: Schedule, recorded: Any, theirs: PrimFunc | None) -> Any:
+    """The loop that TVM's was: the one as deep around the same block; or by its number, or its name."""
     handles = s.loops()
+    nests = [] if theirs is None else nests_of(theirs.body)
+    every = list(dict.fromkeys(v for _, around in nests for v in around))
+    if len(every) == recorded["of"]:
+        wanted = every[recorded["i"]]
+        for name, around in nests:
+            try:
+                ours = s.loops(name)
+            except ScheduleError:  # none of that name, or several
+                continue
+            if wanted in around and len(ours) == len(around):
+                return ours[around.index(wanted)]
     if len(handles) == recorded["of"]:
         return handles[recorded["i"]]
     return recorded["name"]
+
+
+def nests_of(stmt: Stmt, around: tuple[Var, ...] = ()) -> list[tuple[str, tuple[Var, ...]]]:
+    """The innermost blocks of a program, and the loops around each, outermost first."""
+    inner = (*around, stmt.var) if isinstance(stmt, For) else around
+    found = [n for sub in sub_statements(stmt) for n in nests_of(sub, inner)]
+    return found or ([(stmt.name, around)] if isinstance(stmt, Block) else [])
 
 
 def function(source: str) -> Callable[..., Any]:
@@ -214,14 +240,19 @@ def replay_trace(records: list[dict[str, Any]], seconds: float) -> Outcome:
 
 def call(s: Schedule, record: dict[str, Any]) -> Outcome:
     """Make a call on a schedule."""
+    try:
+        module = parse(record["before"])
+        theirs = module[record["func"]] if isinstance(module, IRModule) else module
+    except IRError:
+        theirs = None
     found = Outcome(record["id"], record["name"], "accepted")
     primitive = getattr(s, OTHER_NAMES.get(record["name"], record["name"]), None)
     if primitive is None:
         return Outcome(record["id"], record["name"], "missing")
     start = time.perf_counter()
     try:
-        arguments = [argument(s, a) for a in record["args"]]
-        named = {k: argument(s, a) for k, a in record["kwargs"].items()}
+        arguments = [argument(s, a, theirs) for a in record["args"]]
+        named = {k: argument(s, a, theirs) for k, a in record["kwargs"].items()}
         start = time.perf_counter()
         primitive(*arguments, **named)
     except ScheduleError as problem:
@@ -230,7 +261,7 @@ def call(s: Schedule, record: dict[str, Any]) -> Outcome:
             try:
                 primitive(*arguments, **named, reassociate=word[1])
             except (ScheduleError, TooLong) as again:
-                problem, word = again, None
+                problem, word = again, None  # type: ignore[assignment]
         if word is None:
             found.outcome, found.reason = "refused", reason(problem)
     except TooLong:

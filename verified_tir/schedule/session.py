@@ -302,7 +302,7 @@ class Session:
         """
         if not isinstance(name, str):
             raise fail(f"a block is given by its name, not by {described(name)}")
-        found = self.find(Block, lambda s: s.name == name)
+        found = self.find(Block, lambda s: s.name == name) or self._as_tvm_calls_it(name)
         if not found:
             names = list(dict.fromkeys(s.name for s in nodes_of(self.func.body, Block)))
             known = f"the blocks are {', '.join(names)}" if names else "the program has no block"
@@ -311,6 +311,12 @@ class Session:
             around = [self._loops_around(p) for p, _ in found]
             raise fail(f"there are {len(found)} blocks called {name!r}, {'; '.join(around)}")
         return found[0]
+
+    def _as_tvm_calls_it(self, name: str) -> list[tuple[Path, Block]]:
+        """The block that has this name in TVM: the update of a decomposed reduction, or what copies a cache back."""
+        other = name.removesuffix("_update") if name.endswith("_update") else f"{name}_back"
+        made = f"{other}_init" if name.endswith("_update") else other
+        return self.find(Block, lambda s: s.name == other) if self.has_block(made) else []
 
     def has_block(self, name: str) -> bool:
         """Whether there is a block of that name."""

@@ -204,7 +204,7 @@ def _box(loop: For, inside: Sequence[For], path: Path) -> tuple[Expr, Expr, list
 def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     """One loop for several perfectly nested ones, outermost first."""
     if len(handles) < 2:
-        return _only(session, "fuse", handles)
+        return _renamed(session, _only(session, "fuse", handles))
     path, chain, loops = nest_between(session, handles)
     if [session.loop(h)[1] for h in handles] != loops:
         names = ", ".join(s.var.name for s in loops)
@@ -224,6 +224,16 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
         session.apply(moves.reindex(path, len(chain), (new,), guards_of(chain, mapping), tuple(values), (flat,)))
     session.gone.update({s.var: f"it was fused into {fused.name}" for s in loops})
     join_guards(session, path)
+    return fused
+
+
+def _renamed(session: Session, var: Var) -> Var:
+    """A loop that is fused alone, with the name that fused loops have."""
+    path, loop = session.loop(var)
+    fused = Var.fresh(f"{var.name}_fused", var.dtype)
+    new = NewLoop(fused, loop.min, loop.extent, loop.kind, loop.thread, loop.annotations)
+    session.apply(moves.reindex(path, 1, (new,), (), (fused,), (var,)))
+    session.renamed[var] = fused
     return fused
 
 

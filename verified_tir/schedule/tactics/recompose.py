@@ -12,11 +12,12 @@ say, take a block apart and so put it together again.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from verified_tir.ir.expr import Binary, Expr, Var
-from verified_tir.ir.paths import put
+from verified_tir.ir.paths import Path, put
 from verified_tir.ir.poly import as_poly
-from verified_tir.ir.stmt import Allocate, Block, If, Seq, Store
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Store
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.reorder import Link, Reorder
@@ -41,22 +42,55 @@ def _recompose(session: Session, block: str) -> None:
     if not isinstance(start, Store) or not isinstance(update, Store) or start.buffer is not update.buffer:
         raise fail(f"block {block} and its initialisation do not store to one buffer", place)
     olds, news = session.loops_around(first, steps), session.loops_around(place, steps)
-    once: dict[Var, Expr] = {s.var: s.min for s in (*olds, *news) if is_one(s.extent)}
-    same = {v: e for v, e in once.items() if any(s.var is v for s in olds)}
-    for a, b in zip(start.indices, update.indices, strict=True):
-        same |= _match(substitute(a, once), substitute(b, once))
+    inside = {v for e in update.indices for v in free_vars(e)}
+    elements = [s for s in news if s.var in inside]
+    ways = [_in_turn(olds, elements), _in_turn(olds, [s for s in elements if not is_one(s.extent)])]
+    ways.append(_by_factors(start, update, [*olds, *news]))
+    where, nests = first[: steps + 1], (first[steps + 1 :], place[steps + 1 :])
+    session.first_of(
+        [
+            partial(_run_by, session, where, nests, olds, news, same)
+            for same in ways
+            if {s.var for s in olds} <= {*same}
+        ],
+        fail(f"block {block} and its initialisation do not run over the same elements", place),
+    )
+
+
+def _run_by(
+    session: Session, where: Path, nests: tuple[Path, Path], olds: list[For], news: list[For], same: dict[Var, Expr]
+) -> None:
+    """Let the second nest run the first one's statement, where the loops of its sum begin.
+
+    :param same: what the loops of the first are in the second.
+    """
     back = {v: a for a, v in same.items() if isinstance(v, Var)}
     summed = [s for s in news if s.var not in back]
     begins = [Binary("eq", s.var, s.min) for s in [s for s in summed if not is_one(s.extent)] or summed]
-    if not begins or not all(s.var in same for s in olds):
-        raise fail(f"block {block} and its initialisation do not run over the same elements", place)
-    nest = put(session.stmt(place[: steps + 1]), (*place[steps + 1 :], 0), Seq((If(all_of(begins), hole(0)), hole(1))))
+    if not begins:
+        raise fail("no loop of a sum is there", where)
+    after = (*where[:-1], where[-1] + 1)
+    nest = put(session.stmt(after), (*nests[1], 0), Seq((If(all_of(begins), hole(0)), hole(1))))
     links = (
         Link(0, 0, tuple(same[s.var] for s in olds), tuple(back.get(s.var, s.min) for s in news)),
         Link(1, 1, tuple(s.var for s in news), tuple(s.var for s in news)),
     )
-    leaves = (((0, *first[steps + 1 :], 0), 1), ((1, *place[steps + 1 :], 0), 1))
-    session.apply(Reorder(first[: steps + 1], 2, leaves, nest, links))
+    leaves = (((0, *nests[0], 0), 1), ((1, *nests[1], 0), 1))
+    session.apply(Reorder(where, 2, leaves, nest, links))
+
+
+def _in_turn(olds: list[For], elements: list[For]) -> dict[Var, Expr]:
+    """The loops over elements, each that of the other nest at its position; nothing if there are more or fewer."""
+    return {a.var: b.var for a, b in zip(olds, elements, strict=True)} if len(olds) == len(elements) else {}
+
+
+def _by_factors(start: Store, update: Store, loops: list[For]) -> dict[Var, Expr]:
+    """The variables of the first store, each that of the second which is multiplied by the same number."""
+    once: dict[Var, Expr] = {s.var: s.min for s in loops if is_one(s.extent)}
+    same = {**once}
+    for a, b in zip(start.indices, update.indices, strict=True):
+        same |= _match(substitute(a, once), substitute(b, once))
+    return same
 
 
 def _side_by_side(session: Session, block: str) -> int:

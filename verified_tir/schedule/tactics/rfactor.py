@@ -16,14 +16,17 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.index_arith import is_index
+from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import free_vars, nodes_of, walk
+from verified_tir.ir.visit import free_vars, nodes_of, sub_statements, substitute, walk
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
@@ -71,11 +74,11 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
     index.insert(axis, offset)
     shape.insert(axis, nest.loop.extent)
     taken = {n.name for n in nodes_of(session.func, Buffer)}
-    partial = Buffer.declare(unused_name(f"{buffer.name}_rf", taken), tuple(shape), buffer.dtype, scope="global")
+    results = Buffer.declare(unused_name(f"{buffer.name}_rf", taken), tuple(shape), buffer.dtype, scope="global")
     inputs = tuple(Var.fresh(f"y{k}", e.dtype) for k, e in enumerate(shape))
     kept = iter(v for k, v in enumerate(inputs) if k != axis)
     element = tuple(next(kept) if d in dims else e for d, e in enumerate(nest.store.indices))
-    rule = Reassociate(nest.path, partial, tuple(index), inputs, element)
+    rule = Reassociate(nest.path, results, tuple(index), inputs, element)
     name = owner(session.func, buffer.data).name
     apply_licensed(session, rule, buffer.data, licence, f'rfactor(…, reassociate="{name}")')
     name = _tidy(session, nest, dims, axis)
@@ -189,15 +192,54 @@ def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     names = [_name(nest.store.indices[d], f"ax{k}") for k, d in enumerate(dims)]
     names.insert(axis, nest.loop.var.name)
     order = [k for k in range(len(names)) if k != axis] + [axis]
-    _rename(session, (*base, 0), [f"{n}_init" for n in names], list(range(len(names))))
-    _rename(session, (*base, 2), names, order)
-    for k in (0, 2):
-        remove_trivial_loops(session, (*base, k))
-        fold_at(session, (*base, k))
+    for k, suffix, otherwise in ((0, "_init", list(range(len(names)))), (2, "", order)):
+        path = (*base, k)
+        if not session.succeeds(partial(_as_before, session, path, (*base, 1), nest, dims, axis, suffix)):
+            _rename(session, path, [f"{n}{suffix}" for n in names], otherwise)
+            remove_trivial_loops(session, path)
+        fold_at(session, path)
     name = unused_name(f"{nest.name}_rf", session.block_names())
     for k, label in enumerate((f"{name}_init", name, nest.name)):
         session.apply(labelled(session.find(Store, under=(*base, k))[0][0], label))
     return name
+
+
+def _as_before(
+    session: Session, path: Path, partial_sums: Path, nest: Nest, dims: list[int], axis: int, suffix: str
+) -> None:
+    """The nest over the partial results runs in the loops of the reduction, but for those that are summed already.
+
+    :raises TacticFailed: if the loops over elements do not count them one by one.
+    """
+    indices = [nest.store.indices[d] for d in dims]
+    loops = _chain(session.stmt(path))[: len(dims) + 1]
+    inside = {v for e in indices for v in free_vars(e)} | {nest.loop.var}
+    kept = [s for s in _chain(session.stmt(partial_sums)) if s.var in inside]
+    elements = [s for s in kept if s.var is not nest.loop.var]
+    fresh = {s.var: Var.fresh(f"{s.var.name}{suffix}", s.var.dtype) for s in kept}
+    try:
+        box = IndexMap(tuple(s.var for s in elements), tuple(indices)).on([s.extent for s in elements])
+        inverse = box.inverse
+    except IRError as problem:
+        raise fail(f"the elements are not counted one by one: {problem}", path) from problem
+    at = dict(zip(box.hit_vars, (s.var for k, s in enumerate(loops) if k != axis), strict=True))
+    back = {s.var: substitute(e, at) for s, e in zip(elements, inverse, strict=True)}
+    back[nest.loop.var] = loops[axis].var
+    values = [substitute(e, fresh) for e in indices]
+    values.insert(axis, fresh[nest.loop.var])
+    range_of = {nest.loop.var: loops[axis]}
+    news = [NewLoop(fresh[s.var], range_of.get(s.var, s).min, range_of.get(s.var, s).extent) for s in kept]
+    session.apply(moves.reindex(path, len(loops), tuple(news), (), tuple(values), tuple(back[s.var] for s in kept)))
+
+
+def _chain(stmt: Stmt) -> list[For]:
+    """The loops of a nest, outermost first."""
+    found: list[For] = []
+    while (below := sub_statements(stmt)) and len(below) == 1:
+        if isinstance(stmt, For):
+            found.append(stmt)
+        stmt = below[0]
+    return found
 
 
 def unused_name(name: str, taken: set[str]) -> str:
