@@ -193,6 +193,8 @@ def function(source: str) -> Callable[..., Any]:
 
 def reason(problem: BaseException) -> str:
     """A refusal without what differs from program to program, so that like ones are counted together."""
+    if isinstance(problem, ScheduleError):
+        return problem.reason.strip().splitlines()[0]
     first = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
     return first.partition(": refused, since ")[2] or first.partition("): ")[2] or first
 
@@ -256,7 +258,7 @@ def call(s: Schedule, record: dict[str, Any]) -> Outcome:
         start = time.perf_counter()
         primitive(*arguments, **named)
     except ScheduleError as problem:
-        word = re.search(r'reassociate="([^"]+)"', str(problem))
+        word = re.search(r'reassociate="([^"]+)"', problem.reason)  # no search for a counterexample
         if word is not None and "reassociate" not in named:  # sums in another order need the user's word
             try:
                 primitive(*arguments, **named, reassociate=word[1])
