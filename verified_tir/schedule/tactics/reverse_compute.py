@@ -41,7 +41,7 @@ from verified_tir.schedule.tactics.narrow import narrow
 from verified_tir.schedule.tactics.produced import Produced, iteration_of, produced_by
 from verified_tir.schedule.tactics.regions import index_bounds
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
-from verified_tir.schedule.tactics.tidy import join_guards
+from verified_tir.schedule.tactics.tidy import join_guards, remove_decided_loops
 
 
 @final
@@ -207,6 +207,8 @@ def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, 
         assert producer is not None
         session.apply(moves.fuse(producer[:-1], producer[-1]))
         consumer = _last(session, loop_path(session.func, s.var))
+    if remove_decided_loops(session, consumer):
+        simplify_expressions(session, consumer)
     decide_branches(session, consumer)
     while isinstance(session.left(consumer), For):
         if not remove_trivial_loops(session, consumer):

@@ -5,17 +5,19 @@ Each change is a ``rewrite`` of the kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 from verified_tir.index.conditions import conjuncts
 from verified_tir.index.fold import folded
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
-from verified_tir.ir.visit import mentions, substitute
+from verified_tir.ir.visit import free_vars, mentions, substitute
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves, rule_builders
 from verified_tir.schedule.edits import largest_parts, rewritten
+from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Session
 
 
@@ -78,6 +80,55 @@ def guards_of(chain: Iterable[Stmt], mapping: Mapping[Var, Expr]) -> tuple[Expr,
     """The conditions of the guards of a nest, outermost first, one by one, under a substitution."""
     found = [substitute(s.condition, mapping) for s in chain if isinstance(s, If)]
     return tuple(c for condition in found for c in conjuncts(condition))
+
+
+def remove_decided_loops(session: Session, path: Path) -> int:
+    """``for x: for y: if x == e and c: S`` ⟶ ``for y: if c: S[x := e]`` in the nest at a place, where e stands outside
+    of it; gives how many loops went."""
+    removed = 0
+    while any(session.succeeds(way) for way in _decisions(session, path)):
+        removed += 1
+    return removed
+
+
+def _decisions(session: Session, path: Path) -> Iterator[Callable[[], None]]:
+    """The loops of a nest that a condition decides, each as a step that removes it."""
+    chain: list[Stmt] = []
+    stmt = session.left(path)
+    while isinstance(stmt, For) or (isinstance(stmt, If) and stmt.else_body is None):
+        chain.append(stmt)
+        stmt = stmt.body if isinstance(stmt, For) else stmt.then_body
+    loops = [s for s in chain if isinstance(s, For)]
+    inside = {s.var for s in loops}
+    for guard in guards_of(chain, {}):
+        if isinstance(guard, Binary) and guard.op == "eq":
+            for x, e in ((guard.a, guard.b), (guard.b, guard.a)):
+                loop = next((s for s in loops if s.var is x and s.kind == "serial"), None)
+                if loop is not None and inside.isdisjoint(free_vars(e)):
+                    yield partial(_decide, session, path, chain, loop, e, guard)
+
+
+def _decide(session: Session, path: Path, chain: list[Stmt], loop: For, value: Expr, guard: Expr) -> None:
+    others = [s for s in chain if isinstance(s, For) and s is not loop]
+    fresh: dict[Var, Expr] = {loop.var: value}
+    news: list[NewLoop] = []
+    for s in others:
+        var = Var.fresh(s.var.name, s.var.dtype)
+        low, extent = substitute(s.min, fresh), substitute(s.extent, fresh)
+        news.append(NewLoop(var, low, extent, s.kind, s.thread, s.annotations))
+        fresh[s.var] = var
+    beyond = (Binary("ge", value, substitute(loop.min, fresh)),
+              Binary("lt", value, substitute(loop.min + loop.extent, fresh)))  # fmt: skip
+    kept = [substitute(c, fresh) for c in guards_of(chain, {}) if c is not guard]
+    old_of_new = tuple(fresh[s.var] for s in chain if isinstance(s, For))
+    new_of_old = tuple(s.var for s in others)
+    ways = [
+        partial(session.apply, moves.reindex(path, len(chain), tuple(news), tuple(guards), old_of_new, new_of_old))
+        for guards in (kept, [*kept, *beyond])
+    ]
+    session.first_of(ways)
+    session.renamed.update({s.var: new for s in others if isinstance(new := fresh[s.var], Var)})
+    session.gone[loop.var] = "it made one iteration"
 
 
 def remove_empty(session: Session, under: Path = ()) -> None:
