@@ -563,8 +563,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "an error if nothing is left", "an error if nothing is left", "nothing",
     ),
     Difference(
-        "`Clip` without bounds, of an infinity", ("Clip",), "neither",
-        lambda o: bool(np.isinf(o.operand(0).astype(np.float64)).any()) if floating(o.operand(0)) else False,
+        "`Clip` without bounds, of an infinity, or with a bound that is one", ("Clip",), "neither", infinite,
         "the infinity", "depends on the type",
         "the greatest finite number, the default of `max` (`numeric_limits::max()`)", clipped,
     ),
