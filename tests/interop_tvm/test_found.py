@@ -48,6 +48,18 @@ def f(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32")):
             {where}
             C[vi] = B[{index}] * 2
 """
+TILES = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer(({n}, 2), "int32"), C: T.Buffer(({n},), "int32")):
+    for i_0, i_1, k in T.grid(3, 2, 2):
+        with T.sblock("C"):
+            vi = T.axis.spatial({n}, i_0 * 2 + i_1)
+            vk = T.axis.reduce(2, k)
+            T.where(i_0 * 2 + i_1 < {n})
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + A[vi, vk]
+"""
 PARTIAL = TWO.format(where="T.where(i < 3)", index="vi")
 WHOLE = TWO.format(where="T.writes(C[vi])", index="vi")
 GUARDED = """
@@ -151,6 +163,9 @@ UNDEFINED: dict[str, tuple[str, str, Steps]] = {
     "merge in another order": (
         THREE.format(value="B[vi]"), THREE.format(value="A[vi]"),
         lambda s: s.merge(s.get_loops("C")[0], s.get_loops("B")[0]),
+    ),
+    "rfactor of a guarded sum": (
+        TILES.format(n=5), TILES.format(n=6), lambda s: s.rfactor(s.get_loops("C")[2], 0)
     ),
     "reindex of a guarded read": (
         GUARDED, GUARDED.replace("A[vi - 1]", "A[vi // 2]"), lambda s: s.reindex("C", ("read", 0))
