@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from dataclasses import replace
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType, PointerType
@@ -101,12 +102,12 @@ class FuncParser(LoopParser):
             self.scope.frames[0][arg.arg] = var
         elif isinstance(annotation, ast.Call) and self.t_name(annotation.func) == "Buffer":
             layout, args = self.declaration(annotation)
-            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, self._own_data(args, layout)))
+            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, self._own_data(args, layout, arg.arg)))
         elif isinstance(annotation, ast.Subscript) and self.t_name(annotation.value) == "Buffer":
             parts = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
             call = ast.Call(annotation.value, parts, [], lineno=annotation.lineno, col_offset=annotation.col_offset)
             layout, args = self.declaration(call)
-            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, self._own_data(args, layout)))
+            var = self._buffer_parameter(arg, self.make(annotation, arg.arg, self._own_data(args, layout, arg.arg)))
         else:
             kind = self.variable_type(annotation)
             if isinstance(kind, DType) and kind.code != "handle":
@@ -115,10 +116,16 @@ class FuncParser(LoopParser):
             self.scope.frames[0][arg.arg] = var
         self.params.append(var)
 
-    def _own_data(self, args: dict[str, ast.expr], layout: Layout) -> Layout:
-        """The layout of a parameter's buffer, which lies in memory of its own: ``data=`` may only name it."""
+    def _own_data(self, args: dict[str, ast.expr], layout: Layout, name: str) -> Layout:
+        """The layout of a parameter's buffer, which lies in memory of its own: ``data=`` may only name it.
+
+        As in TVM, it begins at an offset of its own symbol if it says by what this can be divided, and nothing more.
+        """
         if layout.data is not None and layout.data not in self.symbols:
             raise self.error(args["data"], "a parameter has data of its own; views of it are declared by T.decl_buffer")
+        if "elem_offset" not in args and "offset_factor" in args and self.int_constant(args["offset_factor"]) != 0:
+            dtype = layout.shape[0].dtype if layout.shape else INT32
+            layout = replace(layout, elem_offset=Var.fresh(f"{name}_elem_offset", dtype))
         return layout
 
     def _buffer_parameter(self, arg: ast.arg, buffer: Buffer) -> Var:
@@ -220,7 +227,7 @@ class FuncParser(LoopParser):
             raise self.error(call, f"{handle.name} is not a handle")
         if handle in self.buffer_map:
             raise self.error(call, f"{handle.name} has its buffer already")
-        buffer = self.make(call, name, self._own_data(args, self.layout(args, call)))
+        buffer = self.make(call, name, self._own_data(args, self.layout(args, call), name))
         self.symbols.difference_update(n for n in walk(buffer) if isinstance(n, Var))
         self.buffer_map[handle] = buffer
         if name != "_":
