@@ -6,7 +6,7 @@ import pytest
 
 from tests.schedule.schedule_support import accepted, refused
 from tests.schedule.test_overcompute import body, buffers, text
-from verified_tir import Refuted, Schedule
+from verified_tir import NotApplicable, Refuted, Schedule
 from verified_tir.ir.stmt import Block
 from verified_tir.ir.visit import nodes_of
 
@@ -45,9 +45,23 @@ def test_without_a_predicate_the_factors_divide_the_range() -> None:
 def test_one_loop_is_fused_and_ordered_as_it_is() -> None:
     s = Schedule(TRANSPOSE)
     i, j = s.loops()
-    assert s.fuse(i) is i
+    fused = s.fuse(i)
     s.reorder("j")
-    assert s.loops() == [i, j] and s.script() == Schedule(TRANSPOSE).script()
+    assert fused.name == "i_fused" and s.loops() == [fused, j]
+    assert s.script().endswith("""
+    for i_fused, j in T.grid(8, 4):
+        with T.sblock("copy"):
+            C[j, i_fused] = A[i_fused, j]""")
+    s.unroll(i)  # the handle stays good
+
+
+def test_annotations_may_be_dictionaries() -> None:
+    s = Schedule(TRANSPOSE)
+    s.annotate("copy", "k", {"a": [0, 1], "b": {"c": "d"}})
+    assert 'T.sblock_attr({"k": {"a": [0, 1], "b": {"c": "d"}}})' in s.script()
+    assert Schedule(s.script()).script() == s.script()
+    with pytest.raises(NotApplicable, match="is no dictionary of texts, numbers and lists"):
+        s.annotate("copy", "l", {"a": object()})
 
 
 PARTS = text(

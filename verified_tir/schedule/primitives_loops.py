@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.dtype import HANDLE
+from verified_tir.ir.expr import Call, Expr, StringImm, Var
+from verified_tir.ir.script.annotations import LITERAL_DICT
 from verified_tir.ir.stmt import AnnotationValue, Block, For
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
@@ -209,7 +212,7 @@ class LoopPrimitives(Primitives):
     def annotate(self, block_or_loop: Handle, ann_key: str, ann_val: Annotation) -> None:
         """Note something at a block or a loop, as TVM's pragmas do.  A note of the same key is replaced.
 
-        :param ann_val: a text or a number, or a list of such.
+        :param ann_val: a text or a number, or a list or a dictionary of such.
         :raises ScheduleError: if there is no such block or loop, or for another value.
         """
 
@@ -230,13 +233,19 @@ class LoopPrimitives(Primitives):
 def _annotation(value: object) -> AnnotationValue:
     """A value as a program holds it.
 
-    :raises TacticFailed: if it is neither a text or a number nor a list of such.
+    :raises TacticFailed: if it is neither a text or a number nor a list or a dictionary of such.
     """
+    if isinstance(value, dict):
+        try:
+            text = json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as problem:
+            raise fail(f"the annotation {value!r} is no dictionary of texts, numbers and lists: {problem}") from None
+        return Call(HANDLE, LITERAL_DICT, (StringImm(text),))
     if isinstance(value, (list, tuple)):
         return tuple([_annotation(v) for v in value])
     if isinstance(value, (str, int, float)):
         return value
-    raise fail(f"the value of an annotation is a text, a number or a list of such, not {value!r}")
+    raise fail(f"the value of an annotation is a text, a number, or a list or dictionary of such, not {value!r}")
 
 
 def _noted(session: Session, handle: Handle, key: str, value: AnnotationValue | None) -> None:

@@ -252,6 +252,8 @@ def _noted(session: Session, value: Any) -> Any:
             return [_noted(session, v) for v in value]
         case tuple():
             return {"tuple": [_noted(session, v) for v in value]}
+        case dict():
+            return {"dict": [[_noted(session, k), _noted(session, v)] for k, v in value.items()]}
         case Var():
             return variable_noted(session, value)
         case Undef():
@@ -342,6 +344,8 @@ def _value(session: Session, noted: Any) -> Any:
             return Intrinsic.from_json(values)
         case {"tuple": list(items), **rest} if not rest:
             return tuple(_value(session, v) for v in items)
+        case {"dict": list(items), **rest} if not rest:
+            return {_value(session, k): _value(session, v) for k, v in items}
         case {"loop": _} | {"symbol": _}:
             return variable_meant(session, noted)
         case {"undef": str(dtype), **rest} if not rest:

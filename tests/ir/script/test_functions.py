@@ -232,3 +232,14 @@ def test_mistakes(text: str, message: str) -> None:
     with pytest.raises(ScriptError) as caught:
         parse(text)
     assert message in caught.value.message
+
+
+def test_a_parameter_with_an_offset_factor_begins_at_a_symbol() -> None:
+    """As in TVM: it says only by what the offset can be divided."""
+    text = "@T.prim_func\ndef f({}):\n    A[0] = T.float32(1)\n"
+    func = parse_func(text.format('A: T.Buffer((8,), "float32", offset_factor=2)'))
+    (a,) = func.buffers
+    assert isinstance(a.elem_offset, Var) and a.elem_offset.name == "A_elem_offset"
+    for given in ("offset_factor=0", "elem_offset=0, offset_factor=2"):
+        (a,) = parse_func(text.format(f'A: T.Buffer((8,), "float32", {given})')).buffers
+        assert isinstance(a.elem_offset, IntImm)
