@@ -8,6 +8,8 @@ threads'; ``build``, ``vtir verify`` and certificates refuse a program in which 
 
 from __future__ import annotations
 
+from functools import partial
+
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.elaborate.own_memory import (
     as_if_placed,
@@ -45,7 +47,7 @@ def own_memory(func: PrimFunc, prover: Prover) -> list[Buffer]:
         session = Session(reflexive(expand_blocks(with_serial_loops(func)), definite=True), prover)
     except IRError:  # it has no theorem; what is wrong with it is said elsewhere
         return []
-    return [b for b, loop in targets.items() if session.succeeds(lambda b=b, loop=loop: _into(session, b, loop))]
+    return [b for b, loop in targets.items() if session.succeeds(partial(_into, session, b, loop))]
 
 
 def settle(session: Session) -> list[str]:
@@ -56,7 +58,7 @@ def settle(session: Session) -> list[str]:
     if not has_threads(session.func):
         return []
     for buffer, loop in misplaced(session.func).items():
-        session.succeeds(lambda b=buffer, v=loop: _into(session, b, v))
+        session.succeeds(partial(_into, session, buffer, loop))
     left = crossing(session.func)
     still = [s for s in left if s.buffer.data in session.waiting and waits(s)]
     if len(still) < len(left):

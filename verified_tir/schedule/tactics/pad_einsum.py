@@ -67,7 +67,8 @@ class Einsum:
 
     def indexes(self, loop: For) -> bool:
         """Whether something is indexed by a loop."""
-        return any(loop.var in a.indices for a in (self.store, *self.factors))
+        accesses: tuple[Load | Store, ...] = (self.store, *self.factors)
+        return any(loop.var in a.indices for a in accesses)
 
 
 def pad_einsum(session: Session, block: str, padding: Sequence[int]) -> None:
