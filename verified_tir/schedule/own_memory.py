@@ -21,17 +21,13 @@ from verified_tir.elaborate.own_memory import (
     with_serial_loops,
 )
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var
-from verified_tir.ir.find import loop_path
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
-from verified_tir.ir.paths import put
-from verified_tir.ir.stmt import Allocate
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.race_free import prove_race_free
-from verified_tir.kernel.rules.scope import Move
 from verified_tir.kernel.theorem import reflexive
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.narrow import allocate_in
 
 
 def own_memory(func: PrimFunc, prover: Prover) -> list[Buffer]:
@@ -47,7 +43,7 @@ def own_memory(func: PrimFunc, prover: Prover) -> list[Buffer]:
         session = Session(reflexive(expand_blocks(with_serial_loops(func)), definite=True), prover)
     except IRError:  # it has no theorem; what is wrong with it is said elsewhere
         return []
-    return [b for b, loop in targets.items() if session.succeeds(partial(_into, session, b, loop))]
+    return [b for b, loop in targets.items() if session.succeeds(partial(allocate_in, session, b, loop))]
 
 
 def settle(session: Session) -> list[str]:
@@ -58,7 +54,7 @@ def settle(session: Session) -> list[str]:
     if not has_threads(session.func):
         return []
     for buffer, loop in misplaced(session.func).items():
-        session.succeeds(partial(_into, session, buffer, loop))
+        session.succeeds(partial(allocate_in, session, buffer, loop))
     left = crossing(session.func)
     still = [s for s in left if s.buffer.data in session.waiting and waits(s)]
     if len(still) < len(left):
@@ -68,13 +64,3 @@ def settle(session: Session) -> list[str]:
             raise TacticFailed(free)
     session.waiting = frozenset(s.buffer.data for s in still)
     return [s.buffer.name for s in still]
-
-
-def _into(session: Session, buffer: Buffer, loop: Var) -> None:
-    """Move an allocation into a loop, if no iteration uses what another one stored."""
-    path = session.allocation(buffer)
-    assert path is not None
-    without = put(session.func.body, path, session.at(path, Allocate).body)
-    there = loop_path(session.func.with_body(without), loop)
-    assert there is not None
-    session.apply(Move(path, (*there, 0)))

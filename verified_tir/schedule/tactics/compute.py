@@ -7,6 +7,8 @@ much of it is kept as one iteration needs (``couple``, compacted).  The last two
 
 from __future__ import annotations
 
+from functools import partial
+
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.race_free import MARKED
@@ -15,8 +17,8 @@ from verified_tir.schedule.moves import recompute
 from verified_tir.schedule.rule_builders import of_kind
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
-from verified_tir.schedule.tactics.narrow import narrow
-from verified_tir.schedule.tactics.producer import again_for, producer_of
+from verified_tir.schedule.tactics.narrow import allocate_in, narrow
+from verified_tir.schedule.tactics.producer import Producer, again_for, producer_of
 from verified_tir.schedule.tactics.regions import box_of
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
 
@@ -30,6 +32,8 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     """
     where, consumer = session.loop(loop)
     producer = producer_of(session, block, loop)
+    if _allocated_here(session, producer):
+        producer = producer_of(session, block, loop)
     where, _ = session.loop(loop)
     body = session.stmt((*where, 0))
     box = box_of(body, producer.buffer, session.ranges((*where, 0)), writes=False)
@@ -48,6 +52,14 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     narrow(session, producer.buffer, session.loop(loop)[1].var, box)
     for marked in licensed:
         session.apply(of_kind(session.loop(marked.var)[0], marked.kind, marked.thread))
+
+
+def _allocated_here(session: Session, producer: Producer) -> bool:
+    """Let the innermost loop around both nests allocate the buffer, if its iterations share nothing; whether it
+    does now, and did not before: what a nest that goes has stored would be read in the next iteration else."""
+    allocation = session.allocation(producer.buffer)
+    around = [] if allocation is None else session.loops_around(producer.nest, len(allocation))
+    return bool(around) and session.succeeds(partial(allocate_in, session, producer.buffer, around[-1].var))
 
 
 def _made_serial(session: Session, where: Path, shared: int) -> list[For]:

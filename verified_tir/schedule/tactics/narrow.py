@@ -8,10 +8,11 @@ from __future__ import annotations
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
 from verified_tir.ir.find import loop_path
-from verified_tir.ir.paths import Path
+from verified_tir.ir.paths import Path, put
 from verified_tir.ir.poly import as_poly
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.rules.couple import Couple
+from verified_tir.kernel.rules.scope import Move
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.ramps import as_ramps
@@ -41,6 +42,18 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
             as_ramps(session, path)
             simplify_expressions(session, path)
             return
+
+
+def allocate_in(session: Session, buffer: Buffer, loop: Var) -> None:
+    """Move an allocation into a loop, from however far outside.
+
+    :raises TacticFailed: if an iteration uses what another one stored.
+    """
+    path = _allocation(session, buffer)
+    without = put(session.func.body, path, session.at(path, Allocate).body)
+    there = loop_path(session.func.with_body(without), loop)
+    assert there is not None
+    session.apply(Move(path, (*there, 0)))
 
 
 def _inwards(session: Session, buffer: Buffer, depth: int) -> None:
