@@ -416,6 +416,16 @@ DIFFERENCES: tuple[Difference, ...] = (
         "0.0001 in float64", "not known there", "0.0001 in float32, the type of the attribute", normalized_locally,
     ),
     Difference(
+        "`DequantizeLinear` of int32 with a zero point", ("DequantizeLinear",), "onnxruntime",
+        lambda o: str(o.operand(0).dtype) == "int32" and o.operand(2) is not None,
+        "subtracts in float32", "subtracts in integers", "subtracts in integers",
+    ),
+    Difference(
+        "`Einsum` of three operands, with infinities", ("Einsum",), "any",
+        lambda o: len(o.node.operands) > 2 and infinite(o), "sums over two operands first", "sums over two operands first",
+        "sums products of all; the specification is silent",
+    ),
+    Difference(
         "`Shrink` of integers", ("Shrink",), "neither", lambda o: o.operand(0).dtype.kind in "iu",
         "in float64", "in float32", "by ONNX's definition, in integers", shrunk,
     ),
