@@ -422,7 +422,8 @@ DIFFERENCES: tuple[Difference, ...] = (
     ),
     Difference(
         "`Einsum` of three operands, with infinities", ("Einsum",), "any",
-        lambda o: len(o.node.operands) > 2 and infinite(o), "sums over two operands first", "sums over two operands first",
+        lambda o: len(o.node.operands) > 2 and infinite(o),
+        "sums over two operands first", "sums over two operands first",
         "sums products of all; the specification is silent",
     ),
     Difference(
