@@ -9,6 +9,8 @@ that adds ``A[i, ko, ki]`` to ``B[i]``, factored by ``ki``:
     for i, ko, ki: B_rf[ki, i] = B_rf[ki, i] + A[…]        block B_rf
     for i, ki: B[i] = B[i] + B_rf[ki, i]                   block B
 
+If the block had its initialisation, both blocks get theirs back (``recompose``).
+
 The kernel's rule is ``reassociate``; the identity of a float sum is -0.0.
 """
 
