@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import takewhile
 from typing import final
 
@@ -26,6 +27,7 @@ from verified_tir.kernel.rules.stage import Stage
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
+from verified_tir.schedule.tactics.copied import copied_where_written
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.regions import Box, box_of
@@ -80,7 +82,11 @@ def cache_read(
                 return _stage(session, span, source, scope, name, copy_out=False, only=only)
         except TacticFailed:
             continue
-    return _stage(session, spans[-1], source, scope, name, copy_out=False, only=only)
+    last = partial(_stage, session, spans[-1], source, scope, name, copy_out=False, only=only)
+    if len(only) < 2 or loop is not None:
+        return last()
+    called = name or _name(source, scope)
+    return session.first_of([last, partial(copied_where_written, session, source, only, scope, called)])
 
 
 def cache_write(
@@ -119,12 +125,17 @@ def _stage(
     box = box_of(session.stmt(path), buffer, session.ranges(path), writes=copy_out, only=relative)
     if box is None:
         raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path)
-    called = name or f"{buffer.name}_{scope.replace('.', '_')}"
+    called = name or _name(buffer, scope)
     session.apply(Stage(path, buffer, box.layout(), called, scope, copy_out, relative))
     as_ramps(session, path)
     # what was copied in goes if it is overwritten before it is read, or was undefined
     copy_in = not (copy_out and session.attempt(Erase((*path, 0, 0), dead_at_end=True)))
     return _tidied(session, span, box, called, copy_in=copy_in, copy_out=copy_out)
+
+
+def _name(buffer: Buffer, scope: str) -> str:
+    """What a copy is called."""
+    return f"{buffer.name}_{scope.replace('.', '_')}"
 
 
 def _tidied(session: Session, span: Span, box: Box, called: str, *, copy_in: bool, copy_out: bool) -> Buffer:
