@@ -222,7 +222,8 @@ def remove_buffer(session: Session, buffer: Buffer) -> None:
             path = path[:-1]
         for loop in nodes_of(session.stmt(path), For):
             session.gone[loop.var] = f"what it computed, {buffer.name}, was inlined"
-        session.apply(Erase(path))
+        erased = (Erase(path), Erase(path, dead_at_end=True))  # the second where an opaque call stands before
+        session.first_of(partial(session.apply, step) for step in erased)
     session.apply(Drop(session.find(Allocate, lambda s: s.buffer is buffer)[0][0]))
 
 
