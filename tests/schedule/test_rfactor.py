@@ -439,3 +439,13 @@ def test_the_text_reads_back() -> None:
     s = Schedule(block())
     s.rfactor("k")
     assert script(parse_func(s.script())) == s.script()
+
+
+def test_a_let_around_the_update() -> None:
+    """As TVM's texts of tuple reductions bind what they store."""
+    text = block().replace(
+        "            B[vi] = B[vi] + A[vi, vk]",
+        "            x: T.let[T.int32] = B[vi] + A[vi, vk]\n            B[vi] = x",
+    )
+    s = accepted(text, lambda s: s.rfactor(s.split("k", [None, 5])[1]))
+    assert "B_rf[k_1, i] = B_rf[k_1, i] + A[i, k_0 * 5 + k_1]" in s.script()

@@ -221,20 +221,19 @@ class Known:
         return self._add(e, *self.supposed.of(e)) if self.supposed is not None and self._reached(e) else ()
 
     def invariant(self, e: Element, name: str, holds: Term, since: int | None = None) -> tuple[Term, ...]:
-        """A property that the element had before the run that made its version, or has had since one of the stores that
-        may have written it (where that has a witness), and that every such store keeps."""
+        """A property that every store which may have written the element keeps: the element has it if it had it before
+        the run that made its version, or if one of these stores ran since which it has it."""
         run = self.run(e)
         if run is None or not speaks_of_one_element(holds, e.value.sort):
             return ()
         i = Invariant(str(name), holds, frozenset({e.version.block}), e)
         w = None if since is None else run.witnesses[since]
-        claim = f"{e.buffer.name} {i.name} before the loop"
-        if w is None and (since is not None or not self.follows(i.said(run.older), claim)):
+        if w is None and since is not None:
             return ()
         stores, place = [a.place for a in run.aliasing], w and w.access.place
         if not kept(self, run.before, run.event.stmt, i, stores, since=place, reached=run.event.reached):
             return ()
-        return self._add(e, f.implies(f.and_(*(w.runs if w else ())), i.said(e)))
+        return self._add(e, f.implies(f.and_(*(w.runs if w else (i.said(run.older),))), i.said(e)))
 
     def uninitialised(self, version: Version, blocks: frozenset[ir.Var] = frozenset()) -> frozenset[ir.Var]:
         """Show the initialised-memory invariant: every element of a block is defined, as :meth:`initialised` says from

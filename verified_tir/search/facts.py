@@ -172,8 +172,13 @@ def _about(known: Known, e: Element) -> tuple[Term, ...]:
 
 
 def meanwhile(known: Known, version: Version) -> bool:
-    """Whether a version was made on the way to a store of an induction about one element, which others need not be."""
-    return any(
+    """Whether a version was made on the way to a store of an induction about one element, which others need not be.
+
+    An element of another block is looked at all the same, if only one induction is under way: what is stored may be
+    computed from it, as the place of a maximum is from the maximum.
+    """
+    under_way = [k.supposed.invariant for k in enclosing(known) if k.supposed is not None]
+    return (len(under_way) > 1 or any(version.block in i.blocks for i in under_way)) and any(
         k.supposed is not None and k.supposed.invariant.element is not None
         and k.outer is not None and version not in k.outer.context.seen
         for k in enclosing(known)
@@ -213,7 +218,15 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
     chosen = any(t.op == "ite" for a in run.aliasing if a.value is not None for t in f.subterms(a.value.value))
     tried = properties(value_of(e.value.sort), DEFINED, chosen and is_thorough(known))
     for name, holds in tried:
-        yield from known.invariant(e, name, holds)
+        before = f.replace(holds, {value_of(e.value.sort): run.older.value, DEFINED: run.older.defined})
+        if _may_have_been(known, run.older, holds) or known.follows(before, f"{e.buffer.name} {name} before the loop"):
+            yield from known.invariant(e, name, holds)
+
+
+def _may_have_been(known: Known, older: Element, holds: Term) -> bool:
+    """Whether it is worth asking for an invariant though it is not known to hold before: other iterations of a loop
+    further out may have initialised the element, which one says more of."""
+    return holds is DEFINED and isinstance(older.version.event, Ran) and older.version.event.reached is not None
 
 
 def _certain(known: Known, w: Witness | None) -> bool:

@@ -29,6 +29,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, nodes_of, sub_statements, substitute, walk
+from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.schedule import moves
 from verified_tir.schedule.moves import NewLoop
@@ -92,6 +93,8 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
 
 def _nest(session: Session, handle: Handle) -> Nest:
     """The nest around the update that the loop reduces, its initialisation split off."""
+    path, _ = session.loop(handle)
+    session.each(LetStmt, lambda p, _: int(session.attempt(Inline(p))), under=path)
     path, loop = session.loop(handle)
     where = _update(session, path, loop)
     block = next((s for k in range(len(where), -1, -1) if isinstance(s := session.stmt(where[:k]), Block)), None)
