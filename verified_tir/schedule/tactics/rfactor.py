@@ -94,7 +94,7 @@ def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str =
 def _nest(session: Session, handle: Handle) -> Nest:
     """The nest around the update that the loop reduces, its initialisation split off."""
     path, _ = session.loop(handle)
-    session.each(LetStmt, lambda p, _: int(session.attempt(Inline(p))), under=path)
+    session.each(LetStmt, lambda p, _: int(session.attempt(Inline(p))), _binds_what_is_stored, path)
     path, loop = session.loop(handle)
     where = _update(session, path, loop)
     block = next((s for k in range(len(where), -1, -1) if isinstance(s := session.stmt(where[:k]), Block)), None)
@@ -112,6 +112,10 @@ def _nest(session: Session, handle: Handle) -> Nest:
             path,
         )
     return Nest(top, store, loop, block.name if block is not None else store.buffer.name, initialised)
+
+
+def _binds_what_is_stored(let: LetStmt) -> bool:
+    return isinstance(let.body, Store) and let.body.value is let.var
 
 
 def _update(session: Session, path: Path, loop: For) -> Path:
