@@ -145,7 +145,7 @@ def test_annotations_are_notes() -> None:
     ("step", "words"),
     [
         (lambda s: s.annotate("x", "a", 1), "there is no loop called 'x'"),
-        (lambda s: s.annotate("i", "a", {"k": 1}), "a text, a number or a list of such, not {'k': 1}"),
+        (lambda s: s.annotate("i", "a", {1, 2}), "a text, a number, or a list or dictionary of such, not {1, 2}"),
         (lambda s: s.unannotate("i", "a"), "there is no annotation 'a' here"),
     ],
 )

@@ -95,3 +95,18 @@ def test_what_other_threads_stored_keeps_memory_where_it_is() -> None:
     s.bind(second, "threadIdx.x")
     with pytest.raises(Refuted, match="uses x of scope local from outside"):
         s.set_scope("x", "local")
+
+
+def test_blockize_of_several_blocks() -> None:
+    s = Schedule(PARTS.format(read="i"))
+    assert s.blockize(["in", "out"]) == "outer_in_out_"
+    assert s.script().endswith("""
+    for i in range(8):
+        with T.sblock("outer_in_out_"):
+            T.sblock_attr({"reads": ["A[i:i + 1]", "x[i:i + 1]"], "writes": ["x[i:i + 1]", "B[i:i + 1]"]})
+            with T.sblock("in"):
+                x[i] = A[i]
+            with T.sblock("out"):
+                B[i] = x[i]""")
+    with pytest.raises(NotApplicable, match="there is no block called 'on'"):
+        s.blockize(["in", "on"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from verified_tir.ir.func import IRModule
@@ -30,9 +31,10 @@ class CallPrimitives(Primitives):
             raise NotApplicable("module", str(problem), self._session.func) from problem
 
     @recorded
-    def blockize(self, loop: Handle, preserve_unit_iters: bool = True, *, name: str = "") -> str:
+    def blockize(self, loop: Handle | Sequence[str], preserve_unit_iters: bool = True, *, name: str = "") -> str:
         """Make the nest of a loop a block; gives its name, ``<block>_o`` unless given.
 
+        A list of blocks becomes one block, with their loops and what stands between them: ``outer_<block>_<block>_``.
         The regions that it reads and writes become annotations of the block.
 
         :param preserve_unit_iters: TVM's; it is about iteration variables of blocks, and changes nothing here.

@@ -184,7 +184,7 @@ DECODERS: Final[dict[str, Decoder]] = {
     "GetProducers": lambda r, x, a: r.neighbours(x[0], after=False),
     "Split": lambda r, x, a: r.sch.split(x[0], x[1:], disable_predication=bool(a[1]) if len(a) > 1 else False),
     "LoopPartition": lambda r, x, a: r.sch.loop_partition(x[0], x[1:]),
-    "Fuse": lambda r, x, a: r.sch.fuse(*x) if len(x) > 1 else x[0],
+    "Fuse": lambda r, x, a: r.sch.fuse(x[0], *x[1:]),
     "Merge": lambda r, x, a: r.sch.merge(*x),
     "Reorder": lambda r, x, a: r.licensed(r.sch.reorder, *x) if len(x) > 1 else None,
     "Parallel": lambda r, x, a: r.sch.parallel(x[0]),

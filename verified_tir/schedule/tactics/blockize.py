@@ -6,8 +6,10 @@ A block is a label here, so nothing changes.  The regions stand in the label's a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Expr, Load
+from verified_tir.ir.expr import Expr, Load, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script
 from verified_tir.ir.stmt import Allocate, Block, Stmt, Store
@@ -18,24 +20,31 @@ from verified_tir.logic.verdict import Proved
 from verified_tir.schedule.rule_builders import annotated, labelled
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.regions import box_of
+from verified_tir.schedule.tactics.staging import Span, span_around
 
 Region = list[tuple[Expr, Expr]]
 """Start and extent in each dimension."""
 
 
-def blockize(session: Session, loop: Handle, name: str = "") -> str:
-    """Label the nest of a loop; gives the label, ``<block>_o`` unless named, after the first block in it."""
-    path, _ = session.loop(loop)
-    nest = session.stmt(path)
-    inside = [n.name for n in nodes_of(nest, Block)]
+def blockize(session: Session, place: Handle | Sequence[str], name: str = "") -> str:
+    """Label the nest of a loop, or the statements of some blocks with what stands between them; gives the label:
+    ``<block>_o`` unless named, after the first block in the nest, or ``outer_<block>_<block>_`` as in TVM."""
+    if isinstance(place, (str, Var)):
+        span, otherwise = Span(session.loop(place)[0]), ""
+    else:
+        if not place:
+            raise fail("blockize takes a loop, or the names of blocks")
+        span = span_around(session, [session.block(b)[0] for b in place])
+        otherwise = f"outer_{'_'.join(place)}_"
+    inside = [n.name for stmt in span.stmts(session) for n in nodes_of(stmt, Block)]
     if not name and not inside:
-        raise fail("no block stands in the nest to name it after; give a name", path)
-    called = name or f"{inside[0]}_o"
+        raise fail("no block stands in the nest to name it after; give a name", span.path)
+    called = name or otherwise or f"{inside[0]}_o"
     if session.has_block(called):
-        raise fail(f"there is a block called {called!r} already; give another name", path)
-    reads, writes = regions(session, path)
-    session.apply(labelled(path, called))
-    session.apply(annotated(path, (("reads", reads), ("writes", writes))))
+        raise fail(f"there is a block called {called!r} already; give another name", span.path)
+    session.apply(labelled(span.path, called, span.count))
+    reads, writes = regions(session, span.path)
+    session.apply(annotated(span.path, (("reads", reads), ("writes", writes))))
     return called
 
 

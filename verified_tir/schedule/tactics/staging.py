@@ -71,7 +71,7 @@ def cache_read(
     if loop is not None:
         spans = [Span(_body_of(session, wanted, loop))]
     elif wanted:
-        around = _candidates(session, _shared(session, wanted), source)
+        around = _candidates(session, span_around(session, wanted), source)
         spans = [next((s for s in around if not _writes(session, s, source)), around[-1])]
     else:
         spans = _all_readers(session, source)
@@ -105,7 +105,7 @@ def cache_write(
     if loop is not None:
         span = Span(_body_of(session, wanted, loop))
     elif wanted:
-        span = _candidates(session, _shared(session, wanted), target)[0]
+        span = _candidates(session, span_around(session, wanted), target)[0]
     else:
         span = Span(home_of(session, target))
     if not _writes(session, span, target):
@@ -169,7 +169,7 @@ def _body_of(session: Session, wanted: Sequence[Path], handle: Handle) -> Path:
     return (*where, 0)
 
 
-def _shared(session: Session, wanted: Sequence[Path]) -> Span:
+def span_around(session: Session, wanted: Sequence[Path]) -> Span:
     """The smallest statement, or run of statements, around the places."""
     if len(wanted) == 1:
         return Span(wanted[0])
