@@ -23,6 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verified_tir.logic import formula as f
+from verified_tir.logic.cases import in_cases
 from verified_tir.logic.deduction import Deduction
 from verified_tir.logic.divisions import has_many_divisions, work_out
 from verified_tir.logic.formula import FLOAT_SORTS, Term, subterms
@@ -145,14 +146,20 @@ def relevant(given: tuple[Term, ...], goal: Term) -> tuple[Term, ...]:
 # -- floats ------------------------------------------------------------------------------------------------------------
 
 
-def by_lemma(d: Deduction, given: tuple[Term, ...]) -> Proved | None:
-    """A proof without knowing of floats, or by a lemma about floats alone; or ``None``."""
+def by_lemma(d: Deduction, given: tuple[Term, ...]) -> Proved | Refuted | None:
+    """A proof without knowing of floats, by cases, or by a lemma about floats alone; a case in which the goal is false;
+    or ``None``."""
     goal = d.goal
     verdict = d.ask(given, goal, WITHOUT_FLOATS, search)
     if isinstance(verdict, Proved):
         return Proved(how="congruence") if has_floats(goal) else verdict
     if not has_floats(goal):
         return None
+    cases = in_cases(d, given)
+    if isinstance(cases, Refuted):
+        return cases
+    if cases and isinstance(d.ask((*given, *cases), goal, WITHOUT_FLOATS, search), Proved):
+        return Proved(how="cases")
     known = _discharged(d, given)
     hypotheses = [h for h in known if has_floats(h)]
     facts = {h: f.TRUE for h in known if not has_floats(h) and h.op != "const"}
