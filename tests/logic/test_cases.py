@@ -40,7 +40,7 @@ def test_the_number_of_cases(extent: int, wanted: type | tuple[type, ...]) -> No
 
 
 def test_a_case_that_is_false() -> None:
-    goal = f.ne(f.make("fp.from_int", (I,), SINGLE), f.floating(SINGLE, 7))
+    goal = f.ne(f.make("fp.from_int", (I,), SINGLE), f.floating(SINGLE, 0x40E00000))
     inside = (f.le(f.integer(0), I), f.lt(I, f.integer(9)))
     assert isinstance(Solver().prove(inside, goal), Disproved)
     assert isinstance(Solver().prove((*inside, f.ne(I, f.integer(7))), goal), Proved)
