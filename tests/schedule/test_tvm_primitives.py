@@ -110,3 +110,22 @@ def test_blockize_of_several_blocks() -> None:
                 B[i] = x[i]""")
     with pytest.raises(NotApplicable, match="there is no block called 'on'"):
         s.blockize(["in", "on"])
+
+
+@pytest.mark.parametrize("primitive", ["split", "fuse"])
+def test_marks_are_not_dropped(primitive: str) -> None:
+    """TVM refuses it, too."""
+
+    def step(s: Schedule) -> object:
+        return s.split("i", [2, None]) if primitive == "split" else s.fuse("i", "j")
+
+    s = Schedule(TRANSPOSE)
+    s.bind("i", "threadIdx.x")
+    with pytest.raises(NotApplicable, match=f"the loop over i is bound to threadIdx.x: {primitive} first, then bind"):
+        step(s)
+    s = Schedule(TRANSPOSE)
+    s.annotate("i", "k", 1)
+    with pytest.raises(NotApplicable, match=rf"the loop over i is annotated \('k'\): {primitive} first"):
+        step(s)
+    s.unannotate("i", "k")
+    step(s)

@@ -53,6 +53,7 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None], *, guar
     :param guarded: if not, the guard is removed again, which is refused unless it is always true.
     """
     path, target = session.loop(loop)
+    _check_unmarked(target, path, "split")
     dtype = target.var.dtype
     sizes = _sizes(target, _checked_factors(factors, path), path)
     news = [Var.fresh(f"{target.var.name}_{k}", dtype) for k in range(len(sizes))]
@@ -77,6 +78,18 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None], *, guar
     join_guards(session, path)
     fold_at(session, path)
     return news
+
+
+def _check_unmarked(loop: For, path: Path, primitive: str) -> None:
+    """The loop has neither threads nor annotations, of which nobody could say where they belong afterwards.
+
+    :raises TacticFailed: if it has.
+    """
+    if loop.kind == "thread_binding":
+        raise fail(f"the loop over {loop.var.name} is bound to {loop.thread}: {primitive} first, then bind", path)
+    if loop.annotations:
+        keys = ", ".join(repr(k) for k, _ in loop.annotations)
+        raise fail(f"the loop over {loop.var.name} is annotated ({keys}): {primitive} first, or unannotate", path)
 
 
 def _without_guard(session: Session, path: Path) -> None:
@@ -210,13 +223,15 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
         names = ", ".join(s.var.name for s in loops)
         raise fail(f"fuse takes all loops of a nest, outermost first; the nest is {names}", path)
     _check_box(loops, path)
+    for s in loops:
+        _check_unmarked(s, path, "fuse")
     dtype = loops[0].var.dtype
     if any(s.var.dtype is not dtype for s in loops):
         raise fail("the loops to fuse differ in type", path)
     fused = Var.fresh("_".join(s.var.name for s in loops) + "_fused", dtype)
     values, flat, total = digits(fused, loops)
     mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
-    alike = len({(s.kind, s.thread) for s in loops}) == 1 and loops[0].kind != "thread_binding"
+    alike = len({s.kind for s in loops}) == 1
     new = NewLoop(fused, const(0, dtype), total, loops[0].kind if alike else "serial")
     if len(loops) > (AT_ONCE if all(isinstance(s.extent, IntImm) for s in loops) else 2):
         fuse_in_turn(session, loops, new, values)
