@@ -143,6 +143,8 @@ def test_one_program_in_all_forms() -> None:
         (lambda s: s.cache_read(buffer=0, scope="local"), "a buffer by number is one of a block's"),
         (lambda s: s.cache_read("A", 0, "local"), "a buffer that is named first is followed by a scope"),
         (lambda s: s.cache_read("A", "local", "i", "i"), "a scope and a loop, and no more"),
+        (lambda s: s.cache_read("compute", 0, "test_scope"), "there is no storage scope 'test_scope'"),
+        (lambda s: s.cache_read("compute", 0, "shared red"), "there is no storage scope 'shared red'"),
         (lambda s: s.cache_read("compute", 0, 1), "a storage scope is a text"),
         (lambda s: s.cache_read("B", "local"), "B is not read there"),
         (lambda s: s.cache_write("A", "local"), "A is not written there, so there is nothing to copy out"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Handle, Session, fail
+from verified_tir.schedule.tactics.buffers import checked_scope
 from verified_tir.schedule.tactics.layout import buffer_in
 from verified_tir.schedule.tactics.rfactor import unused_name
 from verified_tir.schedule.tactics.staging import cache_read, cache_write
@@ -24,9 +25,7 @@ def copied_at(session: Session, loop: Handle, block: str, which: tuple[str, int]
     kind, number = which
     if isinstance(number, bool) or not isinstance(number, int):
         raise fail(f"a buffer is given by its number among those that the block {kind}s, not by {number!r}")
-    if not isinstance(scope, str):
-        raise fail(f"a storage scope is a text such as 'shared', not {scope!r}")
-    called = f"{buffer_in(session, block, which).name}_{scope.replace('.', '_')}"
+    called = f"{buffer_in(session, block, which).name}_{checked_scope(scope).replace('.', '_')}"
     taken = session.block_names()
     copy = unused_name(called, {n for name in taken for n in (name, name.removesuffix("_back"))})
     if kind == "read":

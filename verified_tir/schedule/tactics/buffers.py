@@ -6,6 +6,8 @@ TVM names a block and then one of its buffers, ``cache_read("C", 0, "local")``; 
 
 from __future__ import annotations
 
+import re
+
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer
@@ -16,8 +18,8 @@ from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffe
 Meant = tuple[str | None, BufferIn, str, Handle | None]
 """Block, buffer, storage scope and loop; without a block the buffer is one of the whole function's."""
 
-SCOPES = frozenset(["global", "shared", "local", "warp", "wmma", "m16n8k8", "metal", "texture", "vtcm"])
-"""The first words of the storage scopes that TVM knows; any other text is a scope, too."""
+SCOPES = frozenset(["global", "shared", "local", "warp", "wmma", "m16n8k8", "metal", "texture", "amx", "vtcm"])
+"""The first words of the storage scopes that TVM knows."""
 
 
 def buffer_arguments(
@@ -52,9 +54,19 @@ def buffer_arguments(
         buffer = tuple(buffer)
     if block is None and isinstance(buffer, tuple):
         raise fail("a buffer by number is one of a block's: name the block, or the buffer")
-    if scope is not None and not isinstance(scope, str):
-        raise fail(f"a storage scope is a text such as 'shared', not {scope!r}")
-    return block, buffer, scope or "global", loop
+    return block, buffer, checked_scope(scope) if scope is not None else "global", loop
+
+
+def checked_scope(scope: object, path: Path = ()) -> str:
+    """A storage scope that the caller gave.
+
+    :raises TacticFailed: if its first word is none that TVM knows.
+    """
+    if not isinstance(scope, str):
+        raise fail(f"a storage scope is a text such as 'shared', not {scope!r}", path)
+    if re.split("[.:]", scope)[0] not in SCOPES or not re.fullmatch(r"[\w.:-]+", scope):
+        raise fail(f"there is no storage scope {scope!r}; its first word is one of {', '.join(sorted(SCOPES))}", path)
+    return scope
 
 
 def _means_buffer(session: Session, name: str, second: BufferIn | int | None, scope: Handle | None) -> bool:

@@ -46,6 +46,7 @@ from verified_tir.schedule.tactics.block_domain import (
     scope_of,
     shorter,
 )
+from verified_tir.schedule.tactics.buffers import checked_scope
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in
 from verified_tir.schedule.tactics.regions import box_of
 from verified_tir.schedule.tactics.simplify import simplify_expressions
@@ -70,8 +71,7 @@ def reindex_cache(
     session: Session, block: str, which: BufferIn, scope: str, index_map: BlockMap, *, write: bool
 ) -> Buffer:
     """Let a block read (or write) a copy in another scope, indexed by a map of its iteration variables; gives it."""
-    if not isinstance(scope, str):
-        raise fail(f"a storage scope is a text such as 'shared', not {scope!r}")
+    checked_scope(scope)
     buffer = buffer_in(session, block, which)
     access = _access(session, block, buffer, write=write)
     outputs = applied(map_of_block(session, block, index_map), block_loops(session, block))
@@ -100,8 +100,7 @@ def reindex_cache(
 def cache_index(session: Session, block: str, scope: str, threshold: int) -> list[str]:
     """Compute the indices of what a block reads before it; gives the blocks that compute them."""
     path, label = session.block(block)
-    if not isinstance(scope, str):
-        raise fail(f"a storage scope is a text such as 'global', not {scope!r}", path)
+    checked_scope(scope, path)
     if isinstance(threshold, bool) or not isinstance(threshold, int) or threshold < 0:
         raise fail(f"the threshold is a number of repetitions, not {threshold!r}", path)
     loads = [n for n in nodes_of(label.body, Load) if n.buffer.data not in written_blocks(label)]
@@ -124,8 +123,7 @@ def cache_index(session: Session, block: str, scope: str, threshold: int) -> lis
 def cache_inplace(session: Session, block: str, which: BufferIn, scope: str) -> tuple[str, str]:
     """Let a block work on a copy of a buffer that it reads and writes, filled before and copied back afterwards."""
     path, label = session.block(block)
-    if not isinstance(scope, str):
-        raise fail(f"a storage scope is a text such as 'local', not {scope!r}", path)
+    checked_scope(scope, path)
     buffer = buffer_in(session, block, which)
     if buffer.data not in read_blocks(label) or buffer.data not in written_blocks(label):
         raise fail(f"block {block} does not both read and write {buffer.name}: use cache_read or cache_write", path)
