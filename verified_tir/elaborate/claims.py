@@ -5,7 +5,7 @@ Each block's claims are asked where it stands:
 * bindings lie in the iteration variables' domains;
 * reads and writes cover what is touched;
 * instances that conflict agree on every spatial axis, and differ in another one, unless they are one instance that runs
-  twice and leaves the same.
+  twice and leaves the same, or of one reduction that begins anew.
 
 A theorem is about the expanded program, in which none of this is left; so a false claim proves nothing false.  It is
 refused because whoever reads the block would be misled.  A claim that is not decided misleads nobody who reads that:
@@ -209,7 +209,8 @@ def _axes(context: Context, block: Block, path: Path, around: Around) -> Iterato
     other = [f.ne(one.axes[iv.var].value, two.axes[iv.var].value) for iv in block.iter_vars if iv.kind != "spatial"]
     free = any(iv.kind == "opaque" for iv in block.iter_vars)
     once = free or _leaves_the_same(block, chain)
-    goal = f.and_(*spatial) if once else f.and_(*spatial, f.or_(*other))
+    anew = [f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)][: _loops_that_begin_anew(block, chain)]
+    goal = f.and_(*spatial) if once else f.and_(*spatial, f.or_(*other, *anew))
     different = f.or_(*[f.ne(x, y) for x, y in zip(one.loops, two.loops, strict=True)])
     kinds = ", ".join(f"{iv.var.name} ({iv.kind})" for iv in block.iter_vars)
     for a, b in conflicts(one.run.outer(), two.run.outer()):
@@ -227,12 +228,22 @@ def _leaves_the_same(block: Block, chain: list[Stmt]) -> bool:
     """Whether an instance of a block that runs a second time stores what it stored: it reads nothing that it writes,
     and knows of the loops and lets around only its axes."""
     body = _body(block)
-    around = {v for s in chain for v in binds(s)}
-    return (
-        around.isdisjoint(free_vars(body))
-        and not opaque_calls(body)
-        and read_blocks(body).isdisjoint(written_blocks(body))
-    )
+    return _knows_only_its_axes(block, chain) and read_blocks(body).isdisjoint(written_blocks(body))
+
+
+def _knows_only_its_axes(block: Block, chain: list[Stmt]) -> bool:
+    body = _body(block)
+    return {v for s in chain for v in binds(s)}.isdisjoint(free_vars(body)) and not opaque_calls(body)
+
+
+def _loops_that_begin_anew(block: Block, chain: list[Stmt]) -> int:
+    """How many of the outer loops repeat whole reductions, each of which begins with ``init``: what two tiles need is
+    computed for each, as ``compute_at`` leaves it."""
+    if block.init is None or not _knows_only_its_axes(block, chain) or any(isinstance(s, LetStmt) for s in chain):
+        return 0
+    summed = {v for iv in block.iter_vars if iv.kind != "spatial" for v in free_vars(iv.value)}
+    loops = [s.var for s in chain if isinstance(s, For)]
+    return next((k for k, v in enumerate(loops) if v in summed), len(loops))
 
 
 @final
