@@ -25,6 +25,7 @@ from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.lower.batch import attempt_all, simplify_everywhere
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.edits import rewritten
+from verified_tir.schedule.tactics.contextual import contextual_rewrites
 from verified_tir.schedule.tactics.tidy import remove_empty
 
 ROUNDS = 4
@@ -45,6 +46,7 @@ class Simplify(Pass):
     def lower(self, work: Lowering) -> None:
         for _ in range(ROUNDS):
             before = work.session.func
+            attempt_all(work.session, contextual_rewrites(work.session))
             simplify_everywhere(work.session)
             remove_empty(work.session)
             if work.session.func is before:
