@@ -11,6 +11,7 @@ The functions propose; each rewrite is proved by the kernel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -125,6 +126,8 @@ def _simpler(simplifier: Simplifier, ranges: Ranges, e: Expr) -> Expr:
         return _converted(e)
     if e.dtype.is_int and e.dtype.lanes > 1:
         return _vector(e, simplifier)
+    if isinstance(e, Binary) and (neutral := _without_neutral(e)) is not e:
+        return neutral
     if not (e.dtype.is_int or e.dtype.is_bool) or e.dtype.lanes > 1 or not is_index(e):
         return e
     new = simplifier.expr(e)
@@ -142,6 +145,18 @@ def _converted(e: Cast) -> Expr:
             return const(value, e.type) if e.type.min_value <= value <= e.type.max_value else e
         case _:
             return e
+
+
+def _without_neutral(e: Binary) -> Expr:
+    """``x`` for ``x + 0``, ``x * 1`` and the like.  A float plus 0.0 is not always the same: -0.0 would be lost."""
+    for x, c, op in ((e.a, e.b, e.op), (e.b, e.a, e.op if e.op in ("add", "mul") else "")):
+        if not isinstance(c, (IntImm, FloatImm)) or c.dtype is not e.dtype:
+            continue
+        minus = isinstance(c, FloatImm) and math.copysign(1, c.value) < 0
+        zero = c.value == 0 and (isinstance(c, IntImm) or minus == (op == "add"))
+        if (zero and op in ("add", "sub")) or (c.value == 1 and op in ("mul", "div", "floordiv", "truncdiv")):
+            return x
+    return e
 
 
 def _vector(e: Expr, simplifier: Simplifier) -> Expr:
