@@ -36,7 +36,8 @@ from verified_tir.ir import PrimFunc, structural_equal
 from verified_tir.ir.script import parse, script
 from verified_tir.lower import (
     CompactBuffer, FlattenBuffer, HoistExpression, InjectDoubleBuffer, InjectVirtualThread, LoopPartition,
-    LowerInitBlock, LowerThreadAllreduce, MakePackedAPI, Pipeline, RemoveAssume, RemoveNoOp, RemoveStoreUndef, Simplify,
+    LowerInitBlock, LowerThreadAllreduce, MakePackedAPI, Pipeline, RemoveAssume,
+    RemoveBranchingThroughOvercompute, RemoveNoOp, RemoveStoreUndef, Simplify,
     StorageRewrite, UnrollLoop, VectorizeLoop,
 )  # fmt: skip
 from verified_tir.schedule.errors import ScheduleError
@@ -66,6 +67,10 @@ def _hoist(options: Options) -> Pipeline:
     return HoistExpression(conditionals & 7, lets) >> Simplify() >> RemoveNoOp()
 
 
+def _overcompute(_: Options) -> Pipeline:
+    return RemoveBranchingThroughOvercompute() >> Simplify()
+
+
 def _unroll(options: Options) -> Pipeline:
     return Pipeline(UnrollLoop(max_extent=options.get("auto_max_extent", 0)))
 
@@ -88,7 +93,7 @@ KINDS: dict[str, Kind] = {
     "s_tir.LowerThreadAllreduce": Kind(lambda _: Pipeline(LowerThreadAllreduce()), ("marks",)),
     "s_tir.RemoveStoreUndef": Kind(lambda _: Pipeline(RemoveStoreUndef()), ("stores",)),
     "tirx.RemoveAssume": Kind(lambda _: Pipeline(RemoveAssume()), ("statements",)),
-    "tir.ReduceBranchingThroughOvercompute": Kind(lambda _: Pipeline(Simplify()), ("conditions",)),
+    "tir.ReduceBranchingThroughOvercompute": Kind(_overcompute, ("conditions",)),
     "tirx.MakePackedAPI": Kind(lambda _: Pipeline(MakePackedAPI()), ()),
 }
 """By TVM's names."""

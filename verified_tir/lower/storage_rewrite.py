@@ -24,8 +24,11 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.lower.reuse_in_place import reuse_in_place
+from verified_tir.lower.share_blocks import comparable, name_views, share_among
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.no_op import remove_unused
 
 SERIAL = ("serial", "unrolled")
 """Loops of which a buffer may be taken out: one buffer for all iterations, one after the other."""
@@ -37,6 +40,10 @@ class StorageRewrite(Pass):
     """Let local buffers share memory where their lifetimes do not overlap."""
 
     def lower(self, work: Lowering) -> None:
+        remove_unused(work.session)
+        name_views(work.session)
+        reuse_in_place(work.session)
+        share_among(work.session, _block)
         _narrow(work.session)
         work.each(Seq, lambda path, s: _share(work, path, s))
 
@@ -97,10 +104,7 @@ def _groups(session: Session, path: Path) -> list[tuple[int, ...]]:
     found: dict[object, list[int]] = {}
     for k, s in enumerate(session.at(path, Seq).stmts):
         if isinstance(s, Allocate) and not s.buffer.strides:
-            b = s.buffer
-            constant = all(isinstance(e, IntImm) for e in b.shape)
-            key = (b.scope, "constant") if constant else (b.scope, b.dtype, b.shape)
-            found.setdefault(key, []).append(k)
+            found.setdefault(comparable(s.buffer), []).append(k)
     return [tuple(positions) for positions in found.values() if len(positions) > 1]
 
 
