@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import Load
+from verified_tir.ir.expr import Expr, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, DeclBuffer, Stmt, Store
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import expressions
-from verified_tir.kernel.rules.scope import Drop
+from verified_tir.kernel.rules.scope import Drop, Move
 from verified_tir.schedule.edits import parts, rewritten, together
 from verified_tir.schedule.session import Session
 
@@ -75,30 +75,36 @@ def _replace(session: Session, old: Buffer, new: Buffer) -> None:
 
     :raises TacticFailed: if it may not.
     """
+    outer, inner = _place(session, old), _place(session, new)
+    if inner[: len(outer)] == outer:
+        session.apply(Move(inner, outer))
     for path, s in reversed(session.stores_to(old)):
         copy = Store(new, Load(old, s.indices, s.predicate), s.indices, s.predicate)
         session.apply(Insert(path, copy, "after"))
-    copies = [(p, s) for p, s in session.stores_to(new) if _is_copy(s, old)]
-    for path, stmt in session.find(Stmt, lambda s: _reads(s, old) and not _is_copy(s, old)):
+    copies = {p: v for p, s in session.stores_to(new) if (v := _copied(session, p, s, old)) is not None}
+    for path, stmt in session.find(Stmt, lambda s: _reads(s, old)):
         loads = [(where, e) for where, e in parts(stmt) if isinstance(e, Load) and e.buffer is old]
-        session.apply(
-            together([rewritten(path, where, Load(new, e.indices, e.predicate)) for where, e in loads])
-        )
-    for path, s in copies:
-        value = next(v.value for v in _siblings(session, path) if v.buffer is old and v.indices == s.indices)
+        if path not in copies:
+            edits = [rewritten(path, where, Load(new, e.indices, e.predicate)) for where, e in loads]
+            session.apply(together(edits))
+    for path, value in copies.items():
         session.apply(rewritten(path, (0,), value))
     for path, _ in reversed(session.stores_to(old)):
         session.apply(Erase(path))
-    session.apply(Drop(session.find(Allocate, lambda s: s.buffer is old)[0][0]))
+    session.apply(Drop(_place(session, old)))
+    for path, s in reversed(session.stores_to(new)):
+        if s.value is Load(new, s.indices, s.predicate):
+            session.attempt(Erase(path))
 
 
-def _is_copy(stmt: Stmt, old: Buffer) -> bool:
-    return isinstance(stmt, Store) and isinstance(stmt.value, Load) and stmt.value.buffer is old and (
-        stmt.value.indices == stmt.indices
-    )  # fmt: skip
+def _place(session: Session, buffer: Buffer) -> Path:
+    return session.find(Allocate, lambda s: s.buffer is buffer)[0][0]
 
 
-def _siblings(session: Session, path: Path) -> list[Store]:
-    """The stores right before the statement at a place, nearest first."""
-    before = [session.stmt((*path[:-1], k)) for k in range(path[-1])]
-    return [s for s in reversed(before) if isinstance(s, Store)]
+def _copied(session: Session, path: Path, copy: Store, old: Buffer) -> Expr | None:
+    """What was stored right before a store that copies it; ``None`` if the store does not."""
+    if not path or path[-1] == 0 or copy.value is not Load(old, copy.indices, copy.predicate):
+        return None
+    before = session.stmt((*path[:-1], path[-1] - 1))
+    stored = isinstance(before, Store) and before.buffer is old and before.indices == copy.indices
+    return before.value if stored and isinstance(before, Store) else None

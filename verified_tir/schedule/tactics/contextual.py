@@ -38,7 +38,7 @@ from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
 from verified_tir.schedule.edits import largest_parts, narrowed, rewritten
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.known import Known
-from verified_tir.schedule.tactics.simplify import inside
+from verified_tir.schedule.tactics.simplify import inside, unhinted
 
 FEW = 16
 """An index expression is tabulated for loops of so many iterations at most."""
@@ -106,6 +106,8 @@ def _given(simplifier: Simplifier, conditions: list[Expr]) -> Simplifier:
 
 def _verdict(condition: Expr, simplifier: Simplifier, assumed: tuple[Expr, ...]) -> bool | None:
     """Whether a condition is true, or false, where others are true; ``None`` if they do not tell."""
+
+    condition = unhinted(condition)
 
     def certain(c: Expr) -> bool:
         return any(structural_equal(c, a) for a in assumed) or (is_index(c) and simplifier.expr(c) is TRUE)

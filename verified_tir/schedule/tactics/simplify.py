@@ -13,7 +13,7 @@ from verified_tir.index.conditions import conjuncts, facts_of, junction, negate,
 from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.equal import structural_equal
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Cast, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Call, Cast, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
@@ -161,11 +161,18 @@ def _simpler(simplifier: Simplifier, values: Values, e: Expr) -> Expr:
     return _shorter(e, simplifier) if simple else e
 
 
+def unhinted(condition: Expr) -> Expr:
+    """The condition in ``likely(…)``."""
+    while isinstance(condition, Call) and condition.op == "likely":
+        condition = condition.args[0]
+    return condition
+
+
 def _chosen(e: Expr, simplifier: Simplifier) -> Expr | None:
     """The arm of a choice whose condition is decided."""
     if not isinstance(e, (Select, IfThenElse)):
         return None
-    match simplifier.expr(e.condition):
+    match simplifier.expr(unhinted(e.condition)):
         case IntImm(value=value):
             return e.true_value if value else e.false_value
         case _:
