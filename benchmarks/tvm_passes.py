@@ -72,7 +72,15 @@ def _overcompute(_: Options) -> Pipeline:
 
 
 def _unroll(options: Options) -> Pipeline:
-    return Pipeline(UnrollLoop(max_extent=options.get("auto_max_extent", 0)))
+    return Pipeline(
+        UnrollLoop(
+            max_extent=options.get("auto_max_extent", 0),
+            auto_max_step=options.get("auto_max_step", 0),
+            auto_max_depth=options.get("auto_max_depth", 8),
+            explicit_unroll=bool(options.get("explicit_unroll", 1)),
+            unroll_local_access=bool(options.get("unroll_local_access", 0)),
+        )
+    )
 
 
 KINDS: dict[str, Kind] = {
