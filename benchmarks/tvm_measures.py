@@ -90,8 +90,10 @@ MEASURES: dict[str, Callable[[PrimFunc], float]] = {
     "loops": lambda func: len(nodes_of(func.body, For)) + len(nodes_of(func.body, While)),
     "lets": lambda func: len(nodes_of(func.body, LetExpr)) + len(nodes_of(func.body, LetStmt)),
     "marked": _count(For, lambda s: isinstance(s, For) and s.kind == "vectorized"),
-    "marks": lambda func: len(nodes_of(func.body, AttrStmt))
-    + sum(len(s.annotations) for s in nodes_of(func.body, For))
-    + sum(len(s.annotations) for s in nodes_of(func.body, Allocate)),
+    "marks": lambda func: (
+        len(nodes_of(func.body, AttrStmt))
+        + sum(len(s.annotations) for s in nodes_of(func.body, For))
+        + sum(len(s.annotations) for s in nodes_of(func.body, Allocate))
+    ),
 }
 """By what a table calls them."""

@@ -79,9 +79,9 @@ def _decided(e: Expr, simplifier: Simplifier, assumed: tuple[Expr, ...]) -> Expr
     if not (nodes_of(e, IfThenElse) or nodes_of(e, Select)):
         return e
     match e:
-        case IfThenElse(condition=c, true_value=a, false_value=b) | Select(condition=c, true_value=a, false_value=b) if (
-            c.dtype.lanes == 1
-        ):
+        case (
+            IfThenElse(condition=c, true_value=a, false_value=b) | Select(condition=c, true_value=a, false_value=b)
+        ) if c.dtype.lanes == 1:
             verdict = _verdict(c, simplifier, assumed)
             if verdict is not None and not nodes_of(a if verdict else b, Undef):
                 return _decided(a if verdict else b, simplifier, assumed)

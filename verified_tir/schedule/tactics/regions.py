@@ -111,7 +111,9 @@ def _shortened(indices: tuple[Expr | None, ...], ranges: Ranges, facts: tuple[Po
     """Indices, simplified by what is known of them: ``(i * 255 + j) // 255`` is i, if j is less than 255."""
     simplifier = Simplifier(Bounds(ranges, facts))
     plain = (i is not None and i.dtype.lanes == 1 and is_index(i) for i in indices)
-    return tuple(simplifier.expr(i) if simple and i is not None else i for i, simple in zip(indices, plain, strict=True))
+    return tuple(
+        simplifier.expr(i) if simple and i is not None else i for i, simple in zip(indices, plain, strict=True)
+    )
 
 
 def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Ranges) -> Side:
