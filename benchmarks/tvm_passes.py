@@ -1,6 +1,6 @@
 """What another compiler's passes achieve, and what the passes of the same purpose achieve here.
 
-    python benchmarks/tvm_passes.py FOLDER [--only KIND] [--seconds 20] [--json FILE] [--verbose]
+    python benchmarks/tvm_passes.py FOLDER [--only KIND] [--seconds 60] [--json FILE] [--verbose]
 
 ``FOLDER`` has recordings (``*.jsonl.gz``; ``record_tvm_passes.py`` makes them from TVM's tests): one JSON object a line
 with the pass's name ``kind``, the programs ``before`` and ``after``, perhaps its options ``config``.  Our pass is run on
@@ -43,13 +43,13 @@ from verified_tir.lower import (
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.validate.meaning import closed
-from verified_tir.validate.pairs import WORDS, Budget, judge
+from verified_tir.validate.pairs import WORDS, Budget, TimeIsUp, bounded, judge
 
 Options = Mapping[str, int]
 OUTCOMES = ("the same", "as good", "weaker", "unchanged", "refused", "not judged", "not read")
 EQUAL = ("equal", "equal at sizes", "vacuous", "races unknown", "equal in part", "equal over the reals")
 """What the validator says of programs that it takes for equal."""
-BUDGET = Budget(2_000_000, 10.0)
+BUDGET = Budget(2_000_000, 20.0)
 SHAPE = ("conditions", "statements", "loads", "size")
 """What simplification makes smaller."""
 
@@ -197,9 +197,14 @@ def compare(case: Outcome, kind: Kind, before: PrimFunc, ours: PrimFunc, theirs:
     mine, other = normal(ours), normal(theirs)
     if structural_equal(mine, other):
         return
-    verdict = judge("", ours, theirs, {}, BUDGET)
-    if verdict.word not in EQUAL:  # what is undefined in one may be something in the other
-        verdict = min(verdict, judge("", theirs, ours, {}, BUDGET), key=lambda j: WORDS.index(j.word))
+    try:
+        with bounded(BUDGET.seconds):
+            verdict = judge("", ours, theirs, {}, BUDGET)
+            if verdict.word not in EQUAL:  # what is undefined in one may be something in the other
+                verdict = min(verdict, judge("", theirs, ours, {}, BUDGET), key=lambda j: WORDS.index(j.word))
+    except TimeIsUp:
+        case.outcome, case.reason = "not judged", f"the validator takes more than {BUDGET.seconds:g} seconds"
+        return
     if verdict.word in EQUAL:
         left = {m: (MEASURES[m](mine), MEASURES[m](other)) for m in kind.goals}
         worse = [f"{m} {a:g}, not {b:g}" for m, (a, b) in left.items() if a > b]
@@ -256,7 +261,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--only", default="", metavar="KIND", help="passes whose name contains this")
-    parser.add_argument("--seconds", type=float, default=30, help="what one case may take")
+    parser.add_argument("--seconds", type=float, default=60, help="what one case may take")
     parser.add_argument("--json", type=Path, help="write every outcome to this file, one object a line")
     parser.add_argument("--verbose", action="store_true", help="print the programs of cases that are not as good")
     options = parser.parse_args()

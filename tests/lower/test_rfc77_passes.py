@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lower.lower_support import gives, lowered
+from tests.lower.lower_support import body_of, gives, lowered
 from tests.lower.test_removals import program
 from verified_tir.lower.expression import parse_pipeline
 from verified_tir.lower.hoist_expression import HoistExpression
@@ -127,3 +127,15 @@ for i in range(8):
     gives(program(unused.format("T.float32(1.0)")), RemoveNoOp(), "for i in range(8):\n    B[i] = T.float32(1.0)")
     last = "for i in range(8):\n    t[i] = T.float32(0.0)\n"
     gives(program(unused.format("t[i]")), RemoveNoOp(), unused.format("t[i]").replace(last, ""))
+
+
+@pytest.mark.parametrize(
+    ("guard", "extents"), [("i < 6", "6, 4"), ("i >= 2 and i < 6", "range(2, 6)"), ("i * 4 + j < 26", None)]
+)
+def test_a_guard_in_an_inner_loop(guard: str, extents: str | None) -> None:
+    text = f"for i, j in T.grid(8, 4):\n    if {guard}:\n        A[i] = T.float32(1.0)"
+    theorem, _ = lowered(program(text), ReduceLoopExtents())
+    if extents is None:  # in i = 6 some iterations of j are left: their number depends on i
+        assert "for i in range(8):\n    for j in range(T.max(0, T.min(26 - 4 * i, 4))):" in body_of(theorem)
+    else:
+        assert extents in body_of(theorem) and "if" not in body_of(theorem)

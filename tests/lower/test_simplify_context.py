@@ -113,3 +113,12 @@ def test_a_shape_is_not_negative(shape: str, index: str) -> None:
     params = f'A: T.Buffer(({shape},), "int32"), B: T.Buffer((n + 2,), "int32"), n: T.int32'
     text = "T.assume(n < 1000)\nA[{}] = 1"
     gives(program(text.format("T.min(1, n)"), params), Simplify(), text.format(index))
+
+
+@pytest.mark.parametrize(("offset", "short"), [("(i - i) * 4 + j", "j"), ("i * 4 + j", "i * 4 + j")])
+def test_views_are_declared_with_less(offset: str, short: str) -> None:
+    text = """
+for i, j in T.grid(2, 4):
+    v = T.decl_buffer((1,), "int32", data=B.data, elem_offset={})
+    v[0] = A[i]"""
+    gives(program(text.format(offset), INTS), Simplify(), text.format(short))

@@ -33,6 +33,7 @@ from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.contextual import contextual_rewrites
 from verified_tir.schedule.tactics.propagate import propagate_values
 from verified_tir.schedule.tactics.tidy import remove_empty
+from verified_tir.schedule.tactics.view_offsets import shorten_views
 
 ROUNDS = 4
 GROWTH = 2
@@ -53,6 +54,7 @@ class Simplify(Pass):
         for _ in range(ROUNDS):
             before = work.session.func
             attempt_all(work.session, contextual_rewrites(work.session))
+            shorten_views(work.session)
             _store_back(work.session)
             propagate_values(work.session)
             simplify_everywhere(work.session)
