@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     name = config.getoption("--record-passes")
     if name:
-        _state["out"] = gzip.open(name, "wt", encoding="utf-8")
+        _state["out"] = gzip.open(name, "wt", encoding="utf-8")  # noqa: SIM115 (until the session ends)
         Pass.__call__ = _recorded
 
 

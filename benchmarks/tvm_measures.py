@@ -9,7 +9,17 @@ from verified_tir.ir.expr import Binary, Expr, IfThenElse, IntImm, LetExpr, Load
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import (
-    Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt, Store, While,
+    Allocate,
+    AttrStmt,
+    Block,
+    DeclBuffer,
+    For,
+    If,
+    LetStmt,
+    Seq,
+    Stmt,
+    Store,
+    While,
 )  # fmt: skip
 from verified_tir.ir.visit import children, nodes_of
 

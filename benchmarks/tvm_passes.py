@@ -2,8 +2,8 @@
 
     python benchmarks/tvm_passes.py FOLDER [--only KIND] [--seconds 60] [--json FILE] [--verbose]
 
-``FOLDER`` has recordings (``*.jsonl.gz``; ``record_tvm_passes.py`` makes them from TVM's tests): one JSON object a line
-with the pass's name ``kind``, the programs ``before`` and ``after``, perhaps its options ``config``.  Our pass is run on
+``FOLDER`` has recordings (``*.jsonl.gz``; ``record_tvm_passes.py`` makes them from TVM's tests): one JSON object a
+line with the pass's name ``kind``, the programs ``before`` and ``after``, perhaps its options ``config``.  Our pass is run on
 ``before``, and what it makes is compared with ``after``.  A case is
 
 * *the same*: the programs are equal up to names, labels of blocks and simplification;
@@ -35,10 +35,24 @@ from tvm_measures import MEASURES
 from verified_tir.ir import PrimFunc, structural_equal
 from verified_tir.ir.script import parse, script
 from verified_tir.lower import (
-    CompactBuffer, FlattenBuffer, HoistExpression, InjectDoubleBuffer, InjectVirtualThread, LoopPartition,
-    LowerInitBlock, LowerThreadAllreduce, MakePackedAPI, Pipeline, RemoveAssume,
-    RemoveBranchingThroughOvercompute, RemoveNoOp, RemoveStoreUndef, Simplify,
-    StorageRewrite, UnrollLoop, VectorizeLoop,
+    CompactBuffer,
+    FlattenBuffer,
+    HoistExpression,
+    InjectDoubleBuffer,
+    InjectVirtualThread,
+    LoopPartition,
+    LowerInitBlock,
+    LowerThreadAllreduce,
+    MakePackedAPI,
+    Pipeline,
+    RemoveAssume,
+    RemoveBranchingThroughOvercompute,
+    RemoveNoOp,
+    RemoveStoreUndef,
+    Simplify,
+    StorageRewrite,
+    UnrollLoop,
+    VectorizeLoop,
 )  # fmt: skip
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule

@@ -179,7 +179,7 @@ for i in range(3, 8):
 
 
 def test_likely_conditions() -> None:
-    text = "for i in range(5):\n    for j in range(4):\n        if T.likely(i * 4 + j < 16):\n            B[i * 4 + j] = T.float32(1.0)"
+    text = "for i, j in T.grid(5, 4):\n    if T.likely(i * 4 + j < 16):\n        B[i * 4 + j] = T.float32(1.0)"
     params = 'A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")'
     gives(program(text, params), LoopPartition(), "for i, j in T.grid(4, 4):\n    B[i * 4 + j] = T.float32(1.0)")
 

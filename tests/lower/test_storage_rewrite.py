@@ -171,7 +171,7 @@ for i in range(8):
 def test_lifetimes_that_cross() -> None:
     """The first and the last of three share, though both overlap the one between."""
     shared = CHAIN.format("7 - i").replace(
-        't = T.alloc_buffer((8,), "float32")\nu = T.alloc_buffer((8,), "float32")\nv = T.alloc_buffer((8,), "float32")\n',
+        "".join(f'{name} = T.alloc_buffer((8,), "float32")\n' for name in "tuv"),
         'u = T.alloc_buffer((8,), "float32")\nt_v = T.alloc_buffer((8,), "float32")\n'
         't = T.decl_buffer((8,), "float32", data=t_v.data)\nv = T.decl_buffer((8,), "float32", data=t_v.data)\n',
     )

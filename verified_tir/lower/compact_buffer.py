@@ -8,8 +8,10 @@
 
 The allocation moves to where its contents live, then each axis keeps the interval that the accesses span: their least
 index, over the loops inside and where the conditions on the way are true, becomes zero.  Threads that share a block,
-as those of a thread block share ``shared`` memory, have it for all of them.  Other views of the block with the same element type are accesses of the
-buffer under other indices, and become such accesses first; a buffer with views of another type keeps its size.
+as those of a thread block share ``shared`` memory, have it for all of them.
+
+Other views of the block with the same element type are accesses of the buffer under other indices, and become such
+accesses first; a buffer with views of another type keeps its size.
 """
 
 from __future__ import annotations

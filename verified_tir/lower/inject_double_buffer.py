@@ -19,9 +19,9 @@ So an iteration no longer overwrites what the one before may still be reading: f
                 t[(i + 1) % 2, j] = A[i + 1, j]
         … t[i % 2, j] …
 
-The buffer is marked by the annotation above, or by ``T.attr(t.data, "double_buffer_scope", 1)``, as TVM does.  The chain is
-``couple`` (with i in the map), ``hoist`` and ``reorder``; an allocation that stands outside of the loop is sunk into it first.  The
-buffer keeps its other dimensions, so the pass runs before buffers are flattened.
+The buffer is marked by the annotation above, or by ``T.attr(t.data, "double_buffer_scope", 1)``, as TVM does.  The
+chain is ``couple`` (with i in the map), ``hoist`` and ``reorder``; an allocation that stands outside of the loop is sunk
+into it first.  The buffer keeps its other dimensions, so the pass runs before buffers are flattened.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@
                                                               B[i * 4 + j] = 0
 
 A condition is read as ``p >= 0`` or ``p == 0`` for a polynomial p that is linear in the loop's variable; inner loop
-variables are put at the value that makes p smallest.  Conditions are those of branches, and those of choices in expressions (``if_then_else``, ``select``) that are marked
-``likely``, or in a loop that is marked itself.  The cut is a ``partition``, after which branches are decided
-under each part.  A cut after which no comparison less
-is made in either part is undone, and so is one that cuts off nothing.
+variables are put at the value that makes p smallest.  Conditions are those of branches, and those of choices in
+expressions (``if_then_else``, ``select``) that are marked ``likely``, or in a loop that is marked itself.  The cut is a
+``partition``, after which branches are decided under each part.  A cut after which no comparison less is made in either
+part is undone, and so is one that cuts off nothing.
 """
 
 from __future__ import annotations

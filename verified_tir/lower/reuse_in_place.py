@@ -12,6 +12,8 @@ values u may not keep, stays.
 
 from __future__ import annotations
 
+from functools import partial
+
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, Load
@@ -35,7 +37,7 @@ def reuse_in_place(session: Session) -> int:
         if pair is None:
             return gone
         tried.add(pair)
-        gone += int(session.succeeds(lambda pair=pair: _replace(session, *pair)))
+        gone += int(session.succeeds(partial(_replace, session, *pair)))
 
 
 def _pairs(session: Session) -> list[tuple[Buffer, Buffer]]:

@@ -7,7 +7,7 @@
                                             t … ; t, u … ; u, v … ; v …
 
 A part of :class:`~verified_tir.lower.storage_rewrite.StorageRewrite`.  The lifetimes of t and u overlap, and neither
-contains the other's; so not all allocations can be narrowed to the statements that use them, but those of one group can.
+contains the other's; so not all allocations can be narrowed to the statements that use them, but one group's can.
 Groups are made by a linear scan, as in register allocation: buffers of one scope and comparable size in the order in
 which they are used first, each to the first group that is free by then.  A group's allocations are brought next to the
 sequence, narrowed, and merged; the views that are left then move out again, out of the next group's way.
@@ -146,8 +146,9 @@ def _place(session: Session, buffer: Buffer) -> Path:
 def name_views(session: Session) -> int:
     """Allocate blocks that are only accessed through one view as that view; gives how many."""
     changed = 0
+    declared = [s.buffer for _, s in session.find(DeclBuffer)]
     for _, stmt in session.find(Allocate):
-        views = [s.buffer for _, s in session.find(DeclBuffer, lambda s: s.buffer.data is stmt.buffer.data)]
+        views = [b for b in declared if b.data is stmt.buffer.data]
         if len(views) == 1 and not accesses(session.func.body, stmt.buffer) and not views[0].strides:
             changed += session.succeeds(partial(_name, session, stmt.buffer, views[0]))
     return changed

@@ -24,7 +24,18 @@ from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import (
-    TRUE, Binary, Broadcast, Cast, Expr, FloatImm, IfThenElse, IntImm, Ramp, Select, Undef, Var,
+    TRUE,
+    Binary,
+    Broadcast,
+    Cast,
+    Expr,
+    FloatImm,
+    IfThenElse,
+    IntImm,
+    Ramp,
+    Select,
+    Undef,
+    Var,
 )  # fmt: skip
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.index_arith import is_index
@@ -75,7 +86,7 @@ def _proposals(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator
 
 
 def _decided(e: Expr, simplifier: Simplifier, assumed: tuple[Expr, ...]) -> Expr:
-    """The expression with those choices decided of which the conditions around say how they go; ``e`` if there is none."""
+    """The expression with those choices decided that the conditions around decide; ``e`` if there are none."""
     if not (nodes_of(e, IfThenElse) or nodes_of(e, Select)):
         return e
     match e:

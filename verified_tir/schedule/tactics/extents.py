@@ -4,8 +4,9 @@
         if i >= 3 and i < 14 and c:     ⟶         if c:
             S                                         S
 
-The branch may also stand in further loops, right within each other: ``for i: for j: if i < 14: S``.  The range is cut where a part of the condition changes, the side on which it is false is erased, and what is left is
-simplified.  Bounds need not be constants: a cut that may lie outside the range is clamped to it.
+The branch may also stand in further loops, right within each other: ``for i: for j: if i < 14: S``.  The range is cut
+where a part of the condition changes, the side on which it is false is erased, and what is left is simplified.  Bounds
+need not be constants: a cut that may lie outside the range is clamped to it.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ The functions propose; each replacement is a ``rewrite`` that the kernel proves.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.conditions import conjuncts, negate, operands
@@ -55,7 +56,7 @@ def propagate_values(session: Session, under: Path = ()) -> int:
                 break
             where, load, new = found
             tried.add(load)
-            replaced += int(session.succeeds(lambda where=where, new=new: replace_with(session, path, where, new)))
+            replaced += int(session.succeeds(partial(replace_with, session, path, where, new)))
     return replaced
 
 
