@@ -3,12 +3,12 @@
     python benchmarks/tvm_passes.py FOLDER [--only KIND] [--seconds 60] [--json FILE] [--verbose]
 
 ``FOLDER`` has recordings (``*.jsonl.gz``; ``record_tvm_passes.py`` makes them from TVM's tests): one JSON object a
-line with the pass's name ``kind``, the programs ``before`` and ``after``, perhaps its options ``config``.  Our pass is run on
-``before``, and what it makes is compared with ``after``.  A case is
+line with the pass's name ``kind``, the programs ``before`` and ``after``, perhaps its options ``config``.  Our pass is
+run on ``before``, and what it makes is compared with ``after``.  A case is
 
 * *the same*: the programs are equal up to names, labels of blocks and simplification;
 * *as good*: they are not, but the validator says that they are equal, and by what the pass is for ours is at least as
-  good: no more conditions, stores or loops, no more memory, no more dimensions (:data:`GOALS`);
+  good: no more conditions, stores or loops, no more memory, no more dimensions (:data:`KINDS`);
 * *weaker*: ours is correct, but leaves something that TVM's does not (the table says what);
 * *unchanged*: weaker, and nothing was changed at all;
 * *refused*, with the reason, or *not read*: the program before is refused or cannot be parsed, as illegal programs are;

@@ -20,8 +20,8 @@ So an iteration no longer overwrites what the one before may still be reading: f
         … t[i % 2, j] …
 
 The buffer is marked by the annotation above, or by ``T.attr(t.data, "double_buffer_scope", 1)``, as TVM does.  The
-chain is ``couple`` (with i in the map), ``hoist`` and ``reorder``; an allocation that stands outside of the loop is sunk
-into it first.  The buffer keeps its other dimensions, so the pass runs before buffers are flattened.
+chain is ``couple`` (with i in the map), ``hoist`` and ``reorder``; an allocation that stands outside of the loop is
+sunk into it first.  The buffer keeps its other dimensions, so the pass runs before buffers are flattened.
 """
 
 from __future__ import annotations

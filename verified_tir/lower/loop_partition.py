@@ -23,6 +23,7 @@ from typing import final
 
 from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, Not, Select, Var
 from verified_tir.ir.find import loop_path
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
 from verified_tir.ir.sugar import const
@@ -107,7 +108,7 @@ def _partition(session: Session, path: Path, mid: Expr) -> list[Var]:
 
 def _tests(stmt: Stmt) -> int:
     """How many comparisons the branches of a statement make, and its choices."""
-    choices = (*nodes_of(stmt, If), *nodes_of(stmt, IfThenElse), *nodes_of(stmt, Select))
+    choices: list[If | IfThenElse | Select] = [*nodes_of(stmt, If), *_chosen(stmt)]
     return sum(len(list(_leaves(n.condition))) for n in choices)
 
 
@@ -156,10 +157,14 @@ def _conditions(stmt: Stmt, inner: tuple[For, ...]) -> Iterator[tuple[Expr, tupl
         yield from _conditions(sub, below)
 
 
+def _chosen(node: Node) -> list[IfThenElse | Select]:
+    return [*nodes_of(node, IfThenElse), *nodes_of(node, Select)]
+
+
 def _choices(stmt: Stmt, inner: tuple[For, ...], *, every: bool) -> Iterator[tuple[Expr, tuple[For, ...]]]:
     """Parts of the conditions of choices in expressions that are ``likely``, or of all, each with the loops between."""
     for e in expressions(stmt):
-        for n in (*nodes_of(e, IfThenElse), *nodes_of(e, Select)):
+        for n in _chosen(e):
             if every or unhinted(n.condition) is not n.condition:
                 yield from ((c, inner) for c in _leaves(n.condition))
     below = (*inner, stmt) if isinstance(stmt, For) else inner

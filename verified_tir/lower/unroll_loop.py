@@ -70,7 +70,7 @@ class UnrollLoop(Pass):
         """The variables in the indices of buffers that are to be registers."""
         if not self.unroll_local_access:
             return frozenset()
-        accesses = (*nodes_of(body, Load), *nodes_of(body, Store))
+        accesses: tuple[Load | Store, ...] = (*nodes_of(body, Load), *nodes_of(body, Store))
         local = [a for a in accesses if a.buffer.scope.partition(".")[0] in ("local", "warp")]
         return frozenset(v for a in local for i in a.indices for v in free_vars(i))
 

@@ -87,7 +87,8 @@ def _proposals(stmt: Stmt, path: Path, ranges: Ranges, known: Known) -> Iterator
 
 def _decided(e: Expr, simplifier: Simplifier, assumed: tuple[Expr, ...]) -> Expr:
     """The expression with those choices decided that the conditions around decide; ``e`` if there are none."""
-    if not (nodes_of(e, IfThenElse) or nodes_of(e, Select)):
+    choices = len(nodes_of(e, IfThenElse)) + len(nodes_of(e, Select))
+    if not choices:
         return e
     match e:
         case (
