@@ -121,6 +121,18 @@ class Bounds:
                     low, high = (_known_greatest(low, least), high) if times > 0 else (low, _known_least(high, most))
         return low, high
 
+    def only_value(self, var: Var) -> int | None:
+        """The value of a variable that its range, or what is known of a symbol, leaves only one.
+
+        A condition on a loop's variable does not count: arms of a branch that say the same should read the same.
+        """
+        if var in self._within:
+            first, last = self._span[var]
+            low, high = self.interval(first)[0], self.interval(last)[1]
+        else:
+            low, high = self.atom_interval(var)
+        return low if low == high else None
+
     def atom_interval(self, atom: Expr) -> Interval:
         """Constant bounds of an atom."""
         found = self._memo.get(atom)
