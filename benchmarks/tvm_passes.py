@@ -114,7 +114,7 @@ KINDS: dict[str, Kind] = {
     "s_tir.HoistExpression": Kind(_hoist, ("decisions", "lets")),
     "s_tir.HoistIfThenElse": Kind(lambda _: HoistExpression() >> Simplify() >> RemoveNoOp(), ("decisions",)),
     "s_tir.LowerInitBlock": Kind(lambda _: Pipeline(LowerInitBlock()), ("statements",)),
-    "s_tir.InjectDoubleBuffer": Kind(lambda _: Pipeline(InjectDoubleBuffer()), ("marks",)),
+    "s_tir.InjectDoubleBuffer": Kind(lambda _: Pipeline(InjectDoubleBuffer(prefetch=True)), ("marks",)),
     "s_tir.InjectVirtualThread": Kind(lambda _: Pipeline(InjectVirtualThread()), ("marks",)),
     "s_tir.LowerThreadAllreduce": Kind(lambda _: Pipeline(LowerThreadAllreduce()), ("marks",)),
     "s_tir.RemoveStoreUndef": Kind(lambda _: Pipeline(RemoveStoreUndef()), ("stores",)),

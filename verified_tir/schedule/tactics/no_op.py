@@ -23,7 +23,6 @@ from verified_tir.schedule.edits import accesses
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.conditionals import trim
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops
-from verified_tir.schedule.tactics.tidy import remove_empty
 
 FARTHEST = 8
 """How many statements later one is looked for that overwrites what was stored."""
@@ -49,7 +48,6 @@ def remove_no_op(session: Session, under: Path = ()) -> int:
             behind += 1
     erased += remove_trivial_loops(session, under)
     erased += remove_unused(session, under)
-    remove_empty(session, under)  # lets and labels around nothing
     half_empty = session.find(If, lambda s: SKIP in (s.then_body, s.else_body), under)
     for path, _ in reversed(half_empty):  # what goes moves what stands behind it
         trim(session, path)
