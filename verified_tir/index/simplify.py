@@ -105,8 +105,8 @@ class Simplifier:
             case IntImm(value=value):
                 return Poly.of(value)
             case Var():
-                value = self.bounds.only_value(expr)
-                return Poly.atom(expr) if value is None else Poly.of(value)
+                only = self.bounds.only_value(expr)
+                return Poly.atom(expr) if only is None else Poly.of(only)
             case Binary(op="add", a=a, b=b):
                 return self.normal(self.poly(a) + self.poly(b))
             case Binary(op="sub", a=a, b=b):
