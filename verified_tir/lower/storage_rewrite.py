@@ -6,6 +6,10 @@
     for i in range(4): … u …                         with T.decl_buffer((4,), "float32", data=t_u.data) as u:
                                                           for i in range(4): … u …
 
+Blocks that nothing uses go first, and a buffer that is computed element by element from another one, which is not
+needed any more then, takes its place (``reuse_in_place.py``).  Allocations around one sequence whose lifetimes cross are
+grouped by a linear scan (``share_blocks.py``).  For the others:
+
 A buffer is alive from the first statement of a sequence that uses it to the last.  Allocations are first narrowed to
 these statements, and taken out of serial loops; then those that stand in one sequence, in one scope, share.  A block
 has the type of the widest element, and room for the largest buffer: constant sizes are compared, symbolic ones must be
