@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.lower.lower_support import gives, lowered
@@ -85,6 +86,50 @@ B[0] = t[3]"""
     _, (record,) = lowered(program(text), CompactBuffer())
     (note,) = record.notes
     assert note.startswith("t keeps its size, since it has other views")
+
+
+GUARDED = """
+t = T.alloc_buffer((20,), "float32")
+for i in range(16):
+    t[i] = A[i]
+for i in range(20):
+    B[i] = T.if_then_else({}, t[i - 2], T.float32(0.0))"""
+
+
+@pytest.mark.parametrize(("condition", "size"), [("2 <= i and i < 18", 16), ("2 <= i and i < 19", 17)])
+def test_conditions_bound_what_is_touched(condition: str, size: int) -> None:
+    params = 'A: T.Buffer((16,), "float32"), B: T.Buffer((20,), "float32")'
+    text = GUARDED.format(condition)
+    gives(program(text, params), CompactBuffer(), text.replace("(20,)", f"({size},)"))
+
+
+@pytest.mark.parametrize(
+    ("scope", "size", "index"),
+    [("shared", 8, "i0 * 8 + i1 - 8 * i0"), ("local", 1, "i0 * 8 + i1 - (8 * i0 + i1)")],
+)
+def test_threads_that_share_a_block(scope: str, size: int, index: str) -> None:
+    text = f"""
+for i0 in T.thread_binding(2, thread="blockIdx.x"):
+    for i1 in T.thread_binding(8, thread="threadIdx.x"):
+        t = T.alloc_buffer(({{}},), "float32", scope="{scope}")
+        t[{{index}}] = A[i0 * 8 + i1]
+        B[i0 * 8 + i1] = t[{{index}}]"""
+    params = 'A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")'
+    gives(program(text.format(16, index="i0 * 8 + i1"), params), CompactBuffer(), text.format(size, index=index))
+
+
+def test_a_quotient_that_a_condition_decides() -> None:
+    params = 'A: T.Buffer((20,), "float32"), B: T.Buffer((20,), "float32")'
+    text = """
+for i in range(4):
+    t = T.alloc_buffer((4, 5), "float32")
+    for j in range(5):
+        t[(i * 5 + j) // 5, j] = A[i * 5 + j]
+    for j, k in T.grid(3, 2):
+        if j * 2 + k < 5:
+            B[i * 5 + (j * 2 + k)] = t[(i * 5 + j * 2 + k) // 5, j * 2 + k]"""
+    _, (record,) = lowered(program(text, params), CompactBuffer())
+    assert "t = T.alloc_buffer((1, 5)" in script(record.after)
 
 
 @given(programs())

@@ -140,3 +140,43 @@ def test_padding_that_may_not_be_touched() -> None:
 def test_random_programs(text: str) -> None:
     theorem, _ = lowered(text, FlattenBuffer())
     assert FlattenBuffer().run(theorem).after is theorem.after
+
+
+SYMBOLIC = """
+{}for i, j, l in T.grid(n, m, k):
+    B[{}] = A[{}]"""
+
+
+def test_assumptions_bound_symbolic_extents() -> None:
+    """A product of three extents may be too large for int32; views behind the assumption need not be."""
+    shape = "(n, m, k)"
+    params = f'A: T.Buffer({shape}, "float32"), B: T.Buffer({shape}, "float32"), n: T.int32, m: T.int32, k: T.int32'
+    assume = "T.assume(n <= 64 and m <= 64 and k <= 64)\n"
+    flat, declared = "m * k * i + k * j + l", '{0}_1 = T.decl_buffer((n * m * k,), "float32", data={0}.data)\n'
+    after = assume + declared.format("A") + declared.format("B")
+    wanted = SYMBOLIC.format(after, flat, flat).replace("B[", "B_1[").replace("A[", "A_1[")
+    assert gives(program(SYMBOLIC.format(assume, "i, j, l", "i, j, l"), params), FlattenBuffer(), wanted) == []
+    near = SYMBOLIC.format("T.assume(n <= 64)\n", "i, j, l", "i, j, l")
+    notes = gives(program(near, params), FlattenBuffer(), near)
+    assert notes and all("keeps its shape: not proved: " in note for note in notes)
+
+
+def test_several_statements_behind_assumptions() -> None:
+    params = 'A: T.Buffer((n, m, k), "float32"), n: T.int32, m: T.int32, k: T.int32'
+    text = "T.assume(n == 4 and m == 4 and k == 4)\nA[0, 1, 2] = 1.0\nA[1, 1, 1] = 2.0"
+    theorem, _ = lowered(program(text, params), FlattenBuffer())
+    assert "A_1[" in body_of(theorem) and "sblock" not in body_of(theorem)
+
+
+def test_local_views_with_strides() -> None:
+    text = """
+t = T.alloc_buffer((4, 9), "float32")
+v = T.decl_buffer((4, 8), "float32", data=t.data, strides=[9, 1])
+for i, j in T.grid(4, 8):
+    v[i, j] = A[i, j]
+for i, j in T.grid(4, 8):
+    B[i, j] = v[i, j]"""
+    params = 'A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")'
+    theorem, _ = lowered(program(text, params), FlattenBuffer())
+    assert 'v = T.decl_buffer((35,), "float32", data=t.data)' in body_of(theorem)
+    assert "v[9 * i + j] = A_1[8 * i + j]" in body_of(theorem)

@@ -143,3 +143,34 @@ for v in T.unroll(2):
 def test_real_threads_stay() -> None:
     text = 'for v in T.thread_binding(2, thread="threadIdx.x"):\n    B[v, 0] = A[v, 0]'
     gives(program(text, PAIR), InjectVirtualThread(), text)
+
+
+@pytest.mark.parametrize(("n", "head", "test"), [("4", "", "i < 3"), ("n", "if 0 < n:\n    ", "i + 1 < n")])
+def test_the_next_half_is_filled_ahead(n: str, head: str, test: str) -> None:
+    params = f'A: T.Buffer(({n}, 8), "float32"), B: T.Buffer(({n}, 8), "float32")' + (
+        ", n: T.int32" if n == "n" else ""
+    )
+    text = OUTSIDE.replace("range(4)", f"range({n})")
+    pad = "    " if head else ""
+    gives(program(text, params), InjectDoubleBuffer(prefetch=True), f"""
+t = T.alloc_buffer((2, 8), "float32")
+{head}for j in range(8):
+{pad}    t[0, j] = A[0, j]
+for i in range({n}):
+    if {test}:
+        for j in range(8):
+            t[(i + 1) % 2, j] = A[i + 1, j]
+    for j in range(8):
+        B[i, j] = t[i % 2, 7 - j]
+""")  # fmt: skip
+
+
+def test_what_may_not_be_filled_ahead() -> None:
+    carried = OUTSIDE.replace("range(4)", "range(3)").replace("B[i, j]", "A[i + 1, j]")
+    refused(program(carried, SQUARE), InjectDoubleBuffer(prefetch=True), "no dependence between the write and the read")
+    alone = """
+for i in range(4):
+    t = T.alloc_buffer((1,), "float32", annotations={"double_buffer_scope": 1})
+    t[0] = A[i, 0]
+"""
+    refused(program(alone, SQUARE), InjectDoubleBuffer(prefetch=True), "nothing in the loop over i comes after")

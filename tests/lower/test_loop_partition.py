@@ -176,3 +176,31 @@ for i in range(3, 8):
         B[i] = T.float32(2.0)
 """)  # fmt: skip
     assert notes == ["stopped after 1 cuts (max_cuts)"]
+
+
+def test_likely_conditions() -> None:
+    text = "for i, j in T.grid(5, 4):\n    if T.likely(i * 4 + j < 16):\n        B[i * 4 + j] = T.float32(1.0)"
+    params = 'A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")'
+    gives(program(text, params), LoopPartition(), "for i, j in T.grid(4, 4):\n    B[i * 4 + j] = T.float32(1.0)")
+
+
+@pytest.mark.parametrize("likely", [True, False])
+def test_choices_in_expressions(*, likely: bool) -> None:
+    """Those marked are looked at; a padding of each row need not make the code three times as long."""
+    condition = "T.likely(i < 5)" if likely else "i < 5"
+    text = f"for i in range(8):\n    B[i] = T.if_then_else({condition}, A[i], T.float32(0.0))"
+    cut = "for i in range(5):\n    B[i] = A[i]\nfor i in range(5, 8):\n    B[i] = T.float32(0.0)"
+    gives(program(text), LoopPartition(), cut if likely else text)
+    hinted = text.replace("range(8)", 'T.serial(8, annotations={"pragma_loop_partition_hint": 1})')
+    gives(program(hinted), LoopPartition(only_hinted=True), cut)
+
+
+def test_one_iteration_of_its_own() -> None:
+    text = "for i in range(8):\n    B[i] = T.Select(T.likely(i == 5), A[i], T.float32(0.0))"
+    gives(program(text), LoopPartition(), """
+for i in range(5):
+    B[i] = T.float32(0.0)
+B[5] = A[5]
+for i in range(6, 8):
+    B[i] = T.float32(0.0)
+""")  # fmt: skip

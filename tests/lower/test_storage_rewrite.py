@@ -137,3 +137,70 @@ def test_a_buffer_of_another_scope_keeps_the_others_from_nothing() -> None:
     text = body_of(theorem)
     assert 'u_w = T.alloc_buffer((8,), "float32")' in text and "t_" not in text
     assert 'T.alloc_buffer((4,), "float32", scope="shared")' in text
+
+
+CHAIN = """
+t = T.alloc_buffer((8,), "float32")
+u = T.alloc_buffer((8,), "float32")
+v = T.alloc_buffer((8,), "float32")
+for i in range(8):
+    t[i] = A[i]
+for i in range(8):
+    u[i] = T.float32(2.0) * t[{0}]
+for i in range(8):
+    v[i] = T.float32(3.0) * u[{0}]
+for i in range(8):
+    B[i] = v[i]
+"""
+
+
+def test_a_buffer_is_reused_in_place() -> None:
+    gives(program(CHAIN.format("i")), StorageRewrite(), """
+v = T.alloc_buffer((8,), "float32")
+for i in range(8):
+    v[i] = A[i]
+for i in range(8):
+    v[i] = T.float32(2.0) * v[i]
+for i in range(8):
+    v[i] = T.float32(3.0) * v[i]
+for i in range(8):
+    B[i] = v[i]
+""")  # fmt: skip
+
+
+def test_lifetimes_that_cross() -> None:
+    """The first and the last of three share, though both overlap the one between."""
+    shared = CHAIN.format("7 - i").replace(
+        "".join(f'{name} = T.alloc_buffer((8,), "float32")\n' for name in "tuv"),
+        'u = T.alloc_buffer((8,), "float32")\nt_v = T.alloc_buffer((8,), "float32")\n'
+        't = T.decl_buffer((8,), "float32", data=t_v.data)\nv = T.decl_buffer((8,), "float32", data=t_v.data)\n',
+    )
+    gives(program(CHAIN.format("7 - i")), StorageRewrite(), shared)
+    later = CHAIN.format("7 - i").replace("B[i] = v[i]", "B[i] = v[i] + t[i]")
+    theorem, _ = lowered(program(later), StorageRewrite())
+    assert "data=" not in body_of(theorem)
+
+
+def test_what_is_read_again_is_not_reused() -> None:
+    text = CHAIN.format("i").replace("B[i] = v[i]", "B[i] = v[i] + t[i] + u[i]")
+    theorem, _ = lowered(program(text), StorageRewrite())
+    assert body_of(theorem).count("alloc_buffer") == 3
+
+
+def test_views_and_unused_blocks() -> None:
+    text = """
+t_data = T.alloc_buffer((16,), "float32")
+t = T.decl_buffer((4, 4), "float32", data=t_data.data)
+unused = T.alloc_buffer((16,), "float32")
+for i in range(4):
+    t[i, 0] = A[i]
+for i in range(4):
+    B[i] = t[i, 0]
+"""
+    gives(program(text), StorageRewrite(), """
+t = T.alloc_buffer((4, 4), "float32")
+for i in range(4):
+    t[i, 0] = A[i]
+for i in range(4):
+    B[i] = t[i, 0]
+""")  # fmt: skip

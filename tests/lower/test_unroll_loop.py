@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.lower.lower_support import gives, lowered, refused
+from textwrap import indent
+
+import pytest
+
+from tests.lower.lower_support import body_of, gives, lowered, refused
 from tests.lower.test_removals import program
 from verified_tir.ir.visit import bound_vars
 from verified_tir.lower.unroll_loop import UnrollLoop
@@ -83,3 +87,39 @@ if n <= 8:
     for i in range(n):
         A[i] = T.float32(0.0)
 """)  # fmt: skip
+
+
+NEST = """
+for i in range(3):
+    for j in range(2):
+        B[i * 2 + j] = A[i]
+"""
+
+
+@pytest.mark.parametrize(("steps", "loops"), [(6, 0), (5, 1), (2, 1), (1, 2), (0, 2)])
+def test_as_many_steps_as_are_allowed(steps: int, loops: int) -> None:
+    theorem, _ = lowered(program(NEST), UnrollLoop(auto_max_step=steps))
+    assert body_of(theorem).count("for") == loops or (loops == 2 and "T.grid" in body_of(theorem))
+    inside = f'with T.attr(0, "pragma_auto_unroll_max_step", {steps}):\n' + indent(NEST.strip(), "    ")
+    again, _ = lowered(program(inside), UnrollLoop())
+    assert body_of(again) == body_of(theorem)
+
+
+def test_loops_are_only_marked() -> None:
+    marked = NEST.replace("range", "T.unroll")
+    gives(program(NEST), UnrollLoop(auto_max_step=6, explicit_unroll=False), marked)
+    gives(program(marked), UnrollLoop(explicit_unroll=False), marked)
+
+
+@pytest.mark.parametrize(("scope", "unrolled"), [("local", True), ("global", False)])
+def test_indices_of_registers(scope: str, *, unrolled: bool) -> None:
+    text = f"""
+t = T.alloc_buffer((2,), "float32", scope="{scope}")
+for i in range(2):
+    t[i] = A[i]
+for i in range(8):
+    B[i] = A[i]
+B[0] = t[0]
+"""
+    theorem, _ = lowered(program(text), UnrollLoop(unroll_local_access=True))
+    assert ("t[1] = A[1]" in body_of(theorem)) is unrolled and "B[i] = A[i]" in body_of(theorem)

@@ -134,3 +134,16 @@ def test_random_programs(text: str, data: st.DataObject) -> None:
     pipeline = FlattenBuffer() >> VectorizeLoop() if data.draw(st.booleans()) else VectorizeLoop()
     theorem, _ = lowered(s, pipeline)
     assert not any(isinstance(n, For) and n.kind == "vectorized" for n in walk(theorem.after))
+
+
+def test_elements_that_are_vectors() -> None:
+    params = 'A: T.Buffer((4,), "float32x4"), B: T.Buffer((8,), "float32x4")'
+    text = "for j in T.vectorized(4):\n    A[j] = {}"
+    twice = "B[j + 2] * T.Broadcast(T.float32(2.0), 4)"
+    wide = "A[0:4] = B[T.Ramp(2, 1, 4)] * T.Broadcast(T.float32(2.0), 16)"
+    gives(program(text.format(twice), params), VectorizeLoop(), wide)
+    constant = "T.Broadcast(T.float32(1.0), {})"
+    gives(program(text.format(constant.format(4)), params), VectorizeLoop(), f"A[0:4] = {constant.format(16)}")
+    same = text.format("B[1]")  # four times the same four lanes
+    (note,) = gives(program(same, params), VectorizeLoop(), same.replace("T.vectorized", "range"))
+    assert note == "the loop over j becomes serial: Load of 4 lanes has no form of 16 lanes"

@@ -40,6 +40,8 @@ class Bounds:
         self._sums: list[Poly] = []
         """Given facts about several terms."""
         self._inner: dict[Expr, bool] = {}
+        self._within: dict[Expr, Interval] = {}
+        """What facts say of variables that have ranges, besides these."""
         for var, (low, extent) in ranges.items():
             first, count = as_poly(low), as_poly(extent)
             self._span[var] = (first, first + count - 1)
@@ -64,12 +66,12 @@ class Bounds:
         linear = fact.without_offset().terms
         if len(linear) == 1:
             ((m, k),) = linear.items()
-            if len(m) == 1 and isinstance(m[0], Var) and m[0] not in self._span:
-                if k > 0:
-                    self._narrow(m[0], -(fact.offset // k), None)
-                else:
-                    self._narrow(m[0], None, fact.offset // -k)
-                return
+            if len(m) == 1 and isinstance(m[0], Var):
+                known = (-(fact.offset // k), None) if k > 0 else (None, fact.offset // -k)
+                if m[0] not in self._span:
+                    return self._narrow(m[0], *known)
+                least, most = self._within.get(m[0], (None, None))
+                self._within[m[0]] = _known_greatest(least, known[0]), _known_least(most, known[1])
             match m:
                 case (Binary(op="floordiv", a=a, b=IntImm(value=c)),) if k == 1 and c > 0:
                     return self._learn(as_poly(a) + fact.offset * c)  # a // c ≥ t  iff  a ≥ t * c
@@ -119,6 +121,18 @@ class Bounds:
                     low, high = (_known_greatest(low, least), high) if times > 0 else (low, _known_least(high, most))
         return low, high
 
+    def only_value(self, var: Var) -> int | None:
+        """The value of a variable that its range, or what is known of a symbol, leaves only one.
+
+        A condition on a loop's variable does not count: arms of a branch that say the same should read the same.
+        """
+        if var in self._within:
+            first, last = self._span[var]
+            low, high = self.interval(first)[0], self.interval(last)[1]
+        else:
+            low, high = self.atom_interval(var)
+        return low if low == high else None
+
     def atom_interval(self, atom: Expr) -> Interval:
         """Constant bounds of an atom."""
         found = self._memo.get(atom)
@@ -132,7 +146,8 @@ class Bounds:
             case Var():
                 if atom in self._span:
                     first, last = self._span[atom]
-                    return self.interval(first)[0], self.interval(last)[1]
+                    low, high = self._within.get(atom, (None, None))
+                    return _known_greatest(self.interval(first)[0], low), _known_least(self.interval(last)[1], high)
                 return None, None
             case Binary(op="floordiv", a=a, b=b):
                 return _quotient(self.interval(as_poly(a)), self.interval(as_poly(b)))

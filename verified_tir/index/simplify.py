@@ -105,8 +105,8 @@ class Simplifier:
             case IntImm(value=value):
                 return Poly.of(value)
             case Var():
-                low, high = self.bounds.atom_interval(expr)
-                return Poly.of(low) if low is not None and low == high else Poly.atom(expr)
+                only = self.bounds.only_value(expr)
+                return Poly.atom(expr) if only is None else Poly.of(only)
             case Binary(op="add", a=a, b=b):
                 return self.normal(self.poly(a) + self.poly(b))
             case Binary(op="sub", a=a, b=b):

@@ -19,11 +19,14 @@ from verified_tir.lower.loop_partition import LoopPartition
 from verified_tir.lower.lower_init_block import LowerInitBlock
 from verified_tir.lower.lower_thread_allreduce import LowerThreadAllreduce
 from verified_tir.lower.make_packed_api import MakePackedAPI
+from verified_tir.lower.merge_adjacent_loops import MergeAdjacentLoops
 from verified_tir.lower.passes import Pass, PassRecord, Pipeline
 from verified_tir.lower.pipelines import PASSES, PIPELINES
 from verified_tir.lower.reduce_loop_extents import ReduceLoopExtents
 from verified_tir.lower.remove_assume import RemoveAssume
+from verified_tir.lower.remove_branching_through_overcompute import RemoveBranchingThroughOvercompute
 from verified_tir.lower.remove_no_op import RemoveNoOp
+from verified_tir.lower.remove_overcompute_through_branching import RemoveOvercomputeThroughBranching
 from verified_tir.lower.remove_store_undef import RemoveStoreUndef
 from verified_tir.lower.simplify import Simplify
 from verified_tir.lower.storage_rewrite import StorageRewrite
@@ -34,7 +37,8 @@ from verified_tir.lower.vectorize_loop import VectorizeLoop
 __all__ = [
     "PASSES", "PIPELINES", "ApplyLayoutTransforms", "BoolStorage", "CompactBuffer", "FlattenBuffer", "HoistExpression",
     "InjectDoubleBuffer", "InjectVirtualThread", "LoopPartition", "LowerInitBlock", "LowerThreadAllreduce",
-    "MakePackedAPI", "Pass", "PassRecord", "Pipeline", "PipelineError", "ReduceLoopExtents", "RemoveAssume",
-    "RemoveNoOp", "RemoveStoreUndef", "Simplify", "StorageRewrite", "UnrollLoop", "VectorTypeRewriter", "VectorizeLoop",
+    "MakePackedAPI", "MergeAdjacentLoops", "Pass", "PassRecord", "Pipeline", "PipelineError", "ReduceLoopExtents",
+    "RemoveAssume", "RemoveBranchingThroughOvercompute", "RemoveNoOp", "RemoveOvercomputeThroughBranching",
+    "RemoveStoreUndef", "Simplify", "StorageRewrite", "UnrollLoop", "VectorTypeRewriter", "VectorizeLoop",
     "parse_pipeline",
 ]  # fmt: skip

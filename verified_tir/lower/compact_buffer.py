@@ -7,8 +7,11 @@
         …t[i * 4 + 3]…                              …t[3]…
 
 The allocation moves to where its contents live, then each axis keeps the interval that the accesses span: their least
-index, over the loops inside, becomes zero.  Other views of the block with the same element type are accesses of the
-buffer under other indices, and become such accesses first; a buffer with views of another type keeps its size.
+index, over the loops inside and where the conditions on the way are true, becomes zero.  Threads that share a block,
+as those of a thread block share ``shared`` memory, have it for all of them.
+
+Other views of the block with the same element type are accesses of the buffer under other indices, and become such
+accesses first; a buffer with views of another type keeps its size.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import final
 
-from verified_tir.index.bounds import Bounds
+from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Ramp, Var
@@ -62,7 +65,7 @@ class CompactBuffer(Pass):
             return
         if self.sink:
             path = sink(work.session, path)
-        found = touched(work.session.stmt(path), buffer)
+        found = touched(work.session.stmt(path), buffer, _shared_loops(work.session, path, buffer.scope))
         if found is None:
             return
         try:
@@ -139,12 +142,29 @@ def _plain(view: Buffer) -> Buffer:
     return Buffer.declare(view.name, view.shape, view.dtype, data=view.data, elem_offset=view.elem_offset)
 
 
-def touched(alloc: Stmt, buffer: Buffer) -> list[tuple[Expr, Expr]] | None:
+def _shared_loops(session: Session, path: Path, scope: str) -> Ranges:
+    """The loops around an allocation whose threads access one block: all threads of a thread block have its shared
+    memory, all threads of a warp the warp's."""
+    threads = _THREADS.get(scope.partition(".")[0], ())
+    loops = [s for s in session.loops_around(path) if s.kind == "thread_binding" and s.thread.startswith(threads)]
+    return {s.var: (s.min, s.extent) for s in loops}
+
+
+_THREADS: dict[str, tuple[str, ...]] = {
+    "shared": ("threadIdx.", "vthread"),
+    "warp": ("threadIdx.x",),
+    "global": ("threadIdx.", "vthread", "blockIdx."),
+}
+
+
+def touched(alloc: Stmt, buffer: Buffer, shared: Ranges | None = None) -> list[tuple[Expr, Expr]] | None:
     """The least index and the extent of what is touched, axis by axis; ``None`` if that is the whole buffer.
 
     An axis whose indices have no bounds a constant apart counts as whole.
+
+    :param shared: loops around the allocation whose iterations share the block.
     """
-    box = box_of(alloc, buffer, {})
+    box = box_of(alloc, buffer, {}, guarded=True, relaxed=shared)
     if box is None:
         return None
     found: list[tuple[Expr, Expr]] = []

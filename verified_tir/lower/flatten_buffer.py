@@ -24,14 +24,15 @@ from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Cast, Expr, IntImm, Ramp
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, DeclBuffer
+from verified_tir.ir.stmt import Allocate, Assume, DeclBuffer, Seq
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.schedule.edits import Indices, accesses, moves_of, redirected
-from verified_tir.schedule.session import TacticFailed
+from verified_tir.schedule.rule_builders import labelled, unwrapped
+from verified_tir.schedule.session import Session, TacticFailed
 
 
 @final
@@ -39,15 +40,20 @@ from verified_tir.schedule.session import TacticFailed
 class FlattenBuffer(Pass):
     """Flatten every buffer that has more axes than axis separators and one.
 
-    A buffer with strides of its own keeps them, and one whose padding may not be touched keeps its shape; both are
-    noted.
+    A local view with strides is addressed by them.  A parameter with strides of its own, or a view that has axis
+    separators besides, keeps them, and one whose padding may not be touched keeps its shape; both are noted.
     """
 
     def lower(self, work: Lowering) -> None:
-        depth = 0
-        for b in work.session.func.buffers:
-            if _is_nested(b) and accesses(work.session.func.body, b):
-                depth += _through(work, (0,) * depth, b)
+        nested = [b for b in work.session.func.buffers if _is_nested(b) and accesses(work.session.func.body, b)]
+        symbolic = [b for b in nested if sum(not isinstance(e, IntImm) for e in b.shape) > 1]
+        later = symbolic if _leading_assumptions(work.session) else []
+        path: Path = ()
+        for b in nested:
+            if b not in later:
+                path += (0,) * _through(work, path, b)
+        if later:
+            _behind_assumptions(work, path, later)
         work.each(Allocate, lambda path, s: _local(work, path, s.buffer), lambda s: _is_nested(s.buffer))
         work.each(DeclBuffer, lambda path, s: _alias(work, path, s.buffer), lambda s: _is_nested(s.buffer))
 
@@ -55,6 +61,30 @@ class FlattenBuffer(Pass):
 def _is_nested(b: Buffer) -> bool:
     """Whether a buffer has axes to flatten; one without any becomes one of a single element."""
     return len(b.shape) != len(b.axis_separators) + 1
+
+
+def _leading_assumptions(session: Session) -> int:
+    """How many assumptions the function begins with, if anything comes after them."""
+    body = session.func.body
+    stmts = body.stmts if isinstance(body, Seq) else ()
+    count = next((k for k, s in enumerate(stmts) if not isinstance(s, Assume)), len(stmts))
+    return count if count < len(stmts) else 0
+
+
+def _behind_assumptions(work: Lowering, path: Path, buffers: list[Buffer]) -> None:
+    """Declare flat views behind the assumptions at the head of the function, which bound its symbols: a product of
+    extents may fit its type there only."""
+    session = work.session
+    stmts = session.at(path, Seq).stmts
+    first = (*path, next(k for k, s in enumerate(stmts) if not isinstance(s, Assume)))
+    together = len(stmts) - first[-1]
+    if together > 1:
+        session.apply(labelled(first, "rest", together))
+    place = (*first, 0) if together > 1 else first
+    for b in buffers:
+        place += (0,) * _through(work, place, b)
+    if together > 1:
+        session.apply(unwrapped(first))
 
 
 def _local(work: Lowering, path: Path, old: Buffer) -> None:
@@ -75,7 +105,7 @@ def _through(work: Lowering, path: Path, old: Buffer) -> bool:
 
 def _first(work: Lowering, old: Buffer, path: Path, declare: Callable[[Buffer], Rule], *rest: Rule) -> bool:
     """Take the first flat view that the kernel allows; if it allows none, note why."""
-    if old.strides:
+    if old.strides and (old.axis_separators or old in work.session.func.buffers):
         work.note(f"{old.name} has strides of its own and keeps its shape")
         return False
     failed: TacticFailed | None = None
@@ -135,6 +165,9 @@ def flat_views(b: Buffer) -> Iterator[Buffer]:
 
     With m = 0 the product 8 * n of (n, 8, m) may overflow, though the array has no element: symbols first, then int64.
     """
+    if b.strides:
+        yield _strided(b)
+        return
     plain = [list(b.shape[first:last]) for first, last in _groups(b)]
     symbols_first = [sorted(group, key=lambda e: isinstance(e, IntImm)) for group in plain]
     ways = [] if _is_huge(b) else [(plain, False), (symbols_first, False)]
@@ -152,14 +185,27 @@ def flat_views(b: Buffer) -> Iterator[Buffer]:
         )  # fmt: skip
 
 
+def _strided(b: Buffer) -> Buffer:
+    """The flat view of a buffer with strides: to the last element that an index reaches."""
+    reach: Expr = const(1, b.shape[0].dtype if b.shape else "int32")
+    for extent, stride in zip(b.shape, b.strides, strict=True):
+        reach = _plus(reach, _times(binary("sub", extent, const(1, extent.dtype)), stride, widen=False), widen=False)
+    return Buffer.declare(b.name, (_simple(reach),), b.dtype, data=b.data, elem_offset=b.elem_offset, scope=b.scope)
+
+
 def flat_indices(b: Buffer, indices: Indices, *, widen: bool = False, simple: bool = True) -> Indices:
     """The indices of the flat view for an access of ``b``; lanes stay in the last one.
 
     What is not made ``simple`` is written as row-major order is computed, ``(i * m + j) * k + l``.
     """
     found = []
+    if b.strides:
+        position: Expr = const(0)
+        for index, stride in zip(indices, b.strides, strict=True):
+            position = _plus(position, _times(index, stride, widen=widen), widen=widen)
+        return (_simple(position) if simple else position,)
     for first, last in _groups(b):
-        position: Expr = indices[first] if last > first else const(0)
+        position = indices[first] if last > first else const(0)
         for index, extent in zip(indices[first + 1 : last], b.shape[first + 1 : last], strict=True):
             position = _plus(_times(position, extent, widen=widen), index, widen=widen)
         found.append(_simple(position) if simple else position)

@@ -7,27 +7,44 @@
             t[j] = A[i, j]                                      … t[i % 2, j] …
         … t[j] …
 
-So an iteration no longer overwrites what the one before may still be reading: filling the one half may run ahead.  The
-buffer is marked by the annotation above, or by ``T.attr(t.data, "double_buffer_scope", 1)``, as TVM does.  The chain is
-``couple`` (with i in the map) and ``hoist``; an allocation that stands outside of the loop is sunk into it first.  The
-buffer keeps its other dimensions, so the pass runs before buffers are flattened.
+So an iteration no longer overwrites what the one before may still be reading: filling the one half may run ahead.  With
+``prefetch`` it does, as in TVM::
+
+    t = T.alloc_buffer((2, 8), "float32")
+    for j in range(8):
+        t[0, j] = A[0, j]
+    for i in range(n):
+        if i + 1 < n:
+            for j in range(8):
+                t[(i + 1) % 2, j] = A[i + 1, j]
+        … t[i % 2, j] …
+
+The buffer is marked by the annotation above, or by ``T.attr(t.data, "double_buffer_scope", 1)``, as TVM does.  The
+chain is ``couple`` (with i in the map), ``hoist`` and ``reorder``; an allocation that stands outside of the loop is
+sunk into it first.  The buffer keeps its other dimensions, so the pass runs before buffers are flattened.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, Seq
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, If, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import mentions
+from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.couple import Couple
+from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule.moves import builder
 from verified_tir.schedule.rule_builders import annotated, moved, unwrapped
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.layout import one_of_several
+from verified_tir.schedule.tactics.loops import pair_at
+from verified_tir.schedule.tactics.simplify import simplify
 
 MARK = "double_buffer_scope"
 """The annotation of an allocation, and the key of an attribute (TVM's name)."""
@@ -38,8 +55,14 @@ MARK = "double_buffer_scope"
 class InjectDoubleBuffer(Pass):
     """Give two halves to every local buffer that is marked.
 
-    A marked buffer that no loop stands around, or of which an iteration reads what another one wrote, is refused.
+    A marked buffer that no loop stands around, or of which an iteration reads what another one wrote, is refused; with
+    ``prefetch`` also one that is not filled by the first statements of the loop's body, or whose filling needs what the
+    rest of an iteration computes.
+
+    :ivar prefetch: fill the half for the next iteration before the current one is used.
     """
+
+    prefetch: bool = False
 
     def lower(self, work: Lowering) -> None:
         session = work.session
@@ -47,7 +70,9 @@ class InjectDoubleBuffer(Pass):
         work.each(AttrStmt, lambda path, _: session.apply(unwrapped(path)), _is_mark)
         marked |= {s.buffer.data for _, s in session.find(Allocate, lambda s: MARK in dict(s.annotations))}
         for data in sorted((d for d in marked if isinstance(d, Var)), key=lambda v: v.uid):
-            _double(session, data)
+            path = _double(session, data)
+            if self.prefetch:
+                _ahead(session, path, session.at(path[:-1], Allocate).buffer.data)
 
 
 def _is_mark(stmt: AttrStmt) -> bool:
@@ -61,7 +86,8 @@ def _place(session: Session, data: Var) -> tuple[Path, Allocate]:
     return found[0]
 
 
-def _double(session: Session, data: Var) -> None:
+def _double(session: Session, data: Var) -> Path:
+    """Give two halves to a buffer; gives the place of the loop that alternates."""
     path, allocation = _place(session, data)
     buffer = allocation.buffer
     rest = tuple(pair for pair in allocation.annotations if pair[0] != MARK)
@@ -76,6 +102,40 @@ def _double(session: Session, data: Var) -> None:
         session.apply(unwrapped(path[:-1]))
         path = path[:-1]
     session.apply(moved(path[:-1], "hoist"))
+    return path
+
+
+def _ahead(session: Session, path: Path, data: Var) -> None:
+    """Run the statements that fill the buffer one iteration ahead in the loop at ``path``.
+
+    :raises TacticFailed: if they do not come first, or may not run earlier.
+    """
+    loop = session.at(path, For)
+    stmts = loop.body.stmts if isinstance(loop.body, Seq) else (loop.body,)
+    filling = [k for k, s in enumerate(stmts) if data in written_blocks(s)]
+    if not filling or filling[-1] + 1 == len(stmts):
+        raise fail(f"nothing in the loop over {loop.var.name} comes after the filling of {data.name}", path)
+    session.apply(_run_ahead(path, filling[-1] + 1))
+    head, rest = pair_at(session, path)
+    simplify(session, rest)
+    if isinstance(session.stmt(head), If):
+        decide_branches(session, head)
+    simplify(session, head)
+
+
+@builder
+def _run_ahead(stmt: Stmt, path: Path, count: int) -> Reorder | str:
+    """``for i in [a, b): A(i); B(i)`` ⟶ ``if a < b: A(a)`` then ``for i in [a, b): if i + 1 < b: A(i + 1); B(i)``."""
+    if not (isinstance(stmt, For) and isinstance(stmt.body, Seq)):
+        return "not a loop over a sequence"
+    i, low, end = stmt.var, stmt.min, stmt.min + stmt.extent
+    p = Var.fresh(i.name, i.type)
+    first, ahead, now = (Evaluate(const(k)) for k in range(3))
+    body = Seq((If(p + 1 < end, ahead), now))
+    new = Seq((If(low < end, first), replace(stmt, var=p, body=body)))
+    links = (Link(0, 0, (low,), ()), Link(0, 1, (p + 1,), (i - 1,)), Link(1, 2, (p,), (i,)))
+    leaves = ((0, 0), count), ((0, count), len(stmt.body.stmts) - count)
+    return Reorder(path, 1, leaves, new, links)
 
 
 def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:

@@ -9,9 +9,10 @@
                                                               B[i * 4 + j] = 0
 
 A condition is read as ``p >= 0`` or ``p == 0`` for a polynomial p that is linear in the loop's variable; inner loop
-variables are put at the value that makes p smallest.  The cut is a ``partition``, after which branches are decided
-under each part.  A cut after which no comparison less
-is made in either part is undone, and so is one that cuts off nothing.
+variables are put at the value that makes p smallest.  Conditions are those of branches, and those of choices in
+expressions (``if_then_else``, ``select``) that are marked ``likely``, or in a loop that is marked itself.  The cut is a
+``partition``, after which branches are decided under each part.  A cut after which no comparison less is made in either
+part is undone, and so is one that cuts off nothing.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
-from verified_tir.ir.expr import Binary, Expr, Not, Var
+from verified_tir.ir.expr import Binary, Call, Expr, IfThenElse, Not, Select, Var
 from verified_tir.ir.find import loop_path
+from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Annotations, For, If, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of, sub_statements
+from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import annotated
@@ -33,7 +36,7 @@ from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.boundaries import changes, clamped
 from verified_tir.schedule.tactics.branches import drop_conjuncts
 from verified_tir.schedule.tactics.loops import cut
-from verified_tir.schedule.tactics.simplify import simplify
+from verified_tir.schedule.tactics.simplify import simplify, unhinted
 from verified_tir.schedule.tactics.tidy import remove_empty
 
 HINT = "pragma_loop_partition_hint"
@@ -104,17 +107,20 @@ def _partition(session: Session, path: Path, mid: Expr) -> list[Var]:
 
 
 def _tests(stmt: Stmt) -> int:
-    """How many comparisons the branches of a statement make."""
-    return sum(len(list(_leaves(n.condition))) for n in nodes_of(stmt, If))
+    """How many comparisons the branches of a statement make, and its choices."""
+    choices: list[If | IfThenElse | Select] = [*nodes_of(stmt, If), *_chosen(stmt)]
+    return sum(len(list(_leaves(n.condition))) for n in choices)
 
 
 def _leaves(condition: Expr) -> Iterator[Expr]:
-    """What a condition is made of by ``and``, ``or`` and ``not``."""
+    """What a condition is made of by ``and``, ``or``, ``not`` and ``likely``."""
     match condition:
         case Binary(op="and" | "or", a=a, b=b):
             yield from _leaves(a)
             yield from _leaves(b)
         case Not(a=a):
+            yield from _leaves(a)
+        case Call(op="likely", args=(a,)):
             yield from _leaves(a)
         case _:
             yield condition
@@ -135,7 +141,8 @@ def _cuts(
     for path, loop in session.find(For):
         if loop.kind not in ("serial", "parallel") or (only is not None and loop.var not in only):
             continue
-        for condition, inner in _conditions(loop.body, ()):
+        chosen = _choices(loop.body, (), every=loop.var in (only or ()))
+        for condition, inner in (*_conditions(loop.body, ()), *chosen):
             for mid in changes(loop, condition, inner):
                 if not {(loop.var, mid), (once.get(loop.var, loop.var), mid)} & tried:
                     yield path, loop, mid
@@ -148,3 +155,18 @@ def _conditions(stmt: Stmt, inner: tuple[For, ...]) -> Iterator[tuple[Expr, tupl
     below = (*inner, stmt) if isinstance(stmt, For) else inner
     for sub in sub_statements(stmt):
         yield from _conditions(sub, below)
+
+
+def _chosen(node: Node) -> list[IfThenElse | Select]:
+    return [*nodes_of(node, IfThenElse), *nodes_of(node, Select)]
+
+
+def _choices(stmt: Stmt, inner: tuple[For, ...], *, every: bool) -> Iterator[tuple[Expr, tuple[For, ...]]]:
+    """Parts of the conditions of choices in expressions that are ``likely``, or of all, each with the loops between."""
+    for e in expressions(stmt):
+        for n in _chosen(e):
+            if every or unhinted(n.condition) is not n.condition:
+                yield from ((c, inner) for c in _leaves(n.condition))
+    below = (*inner, stmt) if isinstance(stmt, For) else inner
+    for sub in sub_statements(stmt):
+        yield from _choices(sub, below, every=every)

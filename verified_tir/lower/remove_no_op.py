@@ -13,13 +13,14 @@ from typing import final
 
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.tactics.no_op import remove_no_op
+from verified_tir.schedule.tactics.tidy import remove_empty
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class RemoveNoOp(Pass):
-    """Erase what is overwritten before it is read, written back, or there already."""
+    """Erase what is overwritten before it is read, never read, written back, or there already."""
 
     def lower(self, work: Lowering) -> None:
         while remove_no_op(work.session):
-            pass
+            remove_empty(work.session)  # labels around nothing; a schedule keeps them

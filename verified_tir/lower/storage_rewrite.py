@@ -6,6 +6,10 @@
     for i in range(4): … u …                         with T.decl_buffer((4,), "float32", data=t_u.data) as u:
                                                           for i in range(4): … u …
 
+Blocks that nothing uses go first, and a buffer that is computed element by element from another one, which is not
+needed any more then, takes its place (``reuse_in_place.py``).  Allocations around one sequence whose lifetimes cross are
+grouped by a linear scan (``share_blocks.py``).  For the others:
+
 A buffer is alive from the first statement of a sequence that uses it to the last.  Allocations are first narrowed to
 these statements, and taken out of serial loops; then those that stand in one sequence, in one scope, share.  A block
 has the type of the widest element, and room for the largest buffer: constant sizes are compared, symbolic ones must be
@@ -24,8 +28,11 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, For, If, Seq, Stmt
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.lower.reuse_in_place import reuse_in_place
+from verified_tir.lower.share_blocks import comparable, name_views, share_among
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.no_op import remove_unused
 
 SERIAL = ("serial", "unrolled")
 """Loops of which a buffer may be taken out: one buffer for all iterations, one after the other."""
@@ -37,6 +44,10 @@ class StorageRewrite(Pass):
     """Let local buffers share memory where their lifetimes do not overlap."""
 
     def lower(self, work: Lowering) -> None:
+        remove_unused(work.session)
+        name_views(work.session)
+        reuse_in_place(work.session)
+        share_among(work.session, _block)
         _narrow(work.session)
         work.each(Seq, lambda path, s: _share(work, path, s))
 
@@ -97,10 +108,7 @@ def _groups(session: Session, path: Path) -> list[tuple[int, ...]]:
     found: dict[object, list[int]] = {}
     for k, s in enumerate(session.at(path, Seq).stmts):
         if isinstance(s, Allocate) and not s.buffer.strides:
-            b = s.buffer
-            constant = all(isinstance(e, IntImm) for e in b.shape)
-            key = (b.scope, "constant") if constant else (b.scope, b.dtype, b.shape)
-            found.setdefault(key, []).append(k)
+            found.setdefault(comparable(s.buffer), []).append(k)
     return [tuple(positions) for positions in found.values() if len(positions) > 1]
 
 

@@ -95,6 +95,27 @@ class Lanes:
                 return Call(t.with_lanes(self.count), op, tuple(self.spread(self.of(a)) for a in args))
         raise NoVector(f"{type(e).__name__} has no vector form")
 
+    def of_vectors(self, e: Expr) -> Expr:
+        """The lanes of ``e``, which is a vector itself: those of the first iteration, then those of the next.
+
+        :raises NoVector: if there is no such expression.
+        """
+        lanes = e.dtype.lanes
+        if self.mask is not None:
+            raise NoVector("it stores vectors under a condition")
+        match e:
+            case Broadcast(value=value) if not self.varies(value):
+                return Broadcast(value, lanes * self.count)
+            case Binary(op=op, a=a, b=b) if op not in ("and", "or"):
+                return Binary(op, self.of_vectors(a), self.of_vectors(b))
+            case Cast(type=t, value=value):
+                return Cast(t.with_lanes(lanes * self.count), self.of_vectors(value))
+            case Call(op=op, args=args, type=t) if is_pure(op) and all(a.dtype.lanes == lanes for a in args):
+                return Call(t.with_lanes(lanes * self.count), op, tuple(map(self.of_vectors, args)))
+            case Load(buffer=b, indices=indices, predicate=None) if b.dtype.lanes == lanes and self.varies(e):
+                return Load(b, self.indices(b.name, indices))
+        raise NoVector(f"{type(e).__name__} of {lanes} lanes has no form of {lanes * self.count} lanes")
+
     def _choice(self, c: Expr, a: Expr, b: Expr) -> Expr:
         condition = self.of(c)
         if not self.varies(c):

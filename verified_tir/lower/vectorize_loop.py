@@ -201,5 +201,5 @@ def _rule(path: Path, lanes: Lanes, conditions: list[Expr], store: Store) -> Vec
         lanes = lanes.under(lanes.of(c))
     indices = lanes.indices(store.buffer.name, store.indices)
     if store.buffer.dtype.lanes > 1:
-        raise NoVector(f"{store.buffer.name} holds vectors already")
+        return Vectorize(path, indices, lanes.of_vectors(store.value), lanes.mask)
     return Vectorize(path, indices, lanes.spread(lanes.of(store.value)), lanes.mask)

@@ -4,8 +4,9 @@
         if i >= 3 and i < 14 and c:     ⟶         if c:
             S                                         S
 
-The range is cut where a part of the condition changes, the side on which it is false is erased, and what is left is
-simplified.  Bounds need not be constants: a cut that may lie outside the range is clamped to it.
+The branch may also stand in further loops, right within each other: ``for i: for j: if i < 14: S``.  The range is cut
+where a part of the condition changes, the side on which it is false is erased, and what is left is simplified.  Bounds
+need not be constants: a cut that may lie outside the range is clamped to it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from verified_tir.schedule.tactics.simplify import simplify
 
 def reduce_loop_extents(session: Session, under: Path = ()) -> int:
     """Cut off the iterations in which a part of the condition is false, of every serial or parallel loop at or below a
-    place whose body is a branch without ``else``; gives how many conditions went that way."""
+    place that holds nothing but a branch without ``else``; gives how many conditions went that way."""
     reduced = 0
     tried: set[tuple[Var, Expr]] = set()
     while True:
@@ -53,11 +54,17 @@ def _candidates(root: Stmt, tried: set[tuple[Var, Expr]]) -> Iterator[tuple[Path
 
 
 def _to_branch(loop: For) -> Path:
-    """The way from a loop to what it holds, through labels."""
+    """The way from a loop to what it holds, through labels and loops that hold nothing else."""
     path: Path = (0,)
-    while isinstance(block := at(loop, path), Block) and block.is_label:
+    while isinstance(s := at(loop, path), For) or (isinstance(s, Block) and s.is_label):
         path = (*path, 0)
     return path
+
+
+def _between(loop: For) -> tuple[For, ...]:
+    """The loops between a loop and the branch in it."""
+    way = _to_branch(loop)
+    return tuple(s for k in range(1, len(way)) if isinstance(s := at(loop, way[:k]), For))
 
 
 def _reduce(session: Session, path: Path, condition: Expr) -> None:
@@ -66,7 +73,7 @@ def _reduce(session: Session, path: Path, condition: Expr) -> None:
     :raises TacticFailed: if no cut brings that about.
     """
     loop = session.at(path, For)
-    for mid in list(boundaries(loop, condition)):
+    for mid in list(boundaries(loop, condition, _between(loop))):
         if not session.succeeds(partial(_cut_off, session, path, mid)):
             continue
         left = session.at(path, For)

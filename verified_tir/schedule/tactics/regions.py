@@ -17,6 +17,8 @@ from functools import reduce
 from typing import final
 
 from verified_tir.index.bounds import Bounds, Ranges
+from verified_tir.index.conditions import conjuncts, facts_of
+from verified_tir.index.simplify import Simplifier
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Broadcast, Expr, IntImm, Not, Ramp, Var
 from verified_tir.ir.index_arith import is_index
@@ -77,26 +79,41 @@ def _plus(place: Expr, start: Expr) -> Expr:
 
 
 def box_of(
-    stmt: Stmt, buffer: Buffer, around: Ranges, *, reads: bool = True, writes: bool = True, only: Sequence[Path] = ()
-) -> Box | None:
+    stmt: Stmt, buffer: Buffer, around: Ranges, *, reads: bool = True, writes: bool = True, only: Sequence[Path] = (),
+    guarded: bool = False, relaxed: Ranges | None = None,
+) -> Box | None:  # fmt: skip
     """The box of what ``stmt`` touches of ``buffer``; ``None`` if it does not touch it at all.
 
     :param around: the ranges of the loops around the statement.
     :param only: places within the statement, if what happens elsewhere in it does not count.
+    :param guarded: whether to use the conditions on the way to an access.
+    :param relaxed: loops around the statement over which the box is to reach, too.
     """
     found: list[Access] = []
     for place in only or [()]:
         outer_loops = [s for k in range(len(place)) if isinstance(s := at(stmt, place[:k]), For)]
         for p in pieces(at(stmt, place), buffer):
             if p.direct and (writes if p.write else reads):
-                found.append((p.indices, {s.var: (s.min, s.extent) for s in (*outer_loops, *p.loops)}))
+                ranges = {**(relaxed or {}), **{s.var: (s.min, s.extent) for s in (*outer_loops, *p.loops)}}
+                facts = tuple(facts_of(c for given in p.conditions for c in conjuncts(given))) if guarded else ()
+                found.append((_shortened(p.indices, ranges, facts) if guarded else p.indices, ranges, facts))
     if not found:
         return None
     outer = Bounds(around)
     return Box(buffer, tuple(_side(found, k, buffer.shape[k], outer, around) for k in range(len(buffer.shape))))
 
 
-Access = tuple[tuple[Expr | None, ...], dict[Var, tuple[Expr, Expr]]]
+Access = tuple[tuple[Expr | None, ...], dict[Var, tuple[Expr, Expr]], tuple[Poly, ...]]
+"""Indices, the loops that move them, and what is ≥ 0 there."""
+
+
+def _shortened(indices: tuple[Expr | None, ...], ranges: Ranges, facts: tuple[Poly, ...]) -> tuple[Expr | None, ...]:
+    """Indices, simplified by what is known of them: ``(i * 255 + j) // 255`` is i, if j is less than 255."""
+    simplifier = Simplifier(Bounds(ranges, facts))
+    plain = (i is not None and i.dtype.lanes == 1 and is_index(i) for i in indices)
+    return tuple(
+        simplifier.expr(i) if simple and i is not None else i for i, simple in zip(indices, plain, strict=True)
+    )
 
 
 def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Ranges) -> Side:
@@ -104,9 +121,9 @@ def _side(found: list[Access], dim: int, size: Expr, outer: Bounds, around: Rang
     whole = Side(const(0, size.dtype), size)
     lows: list[Poly] = []
     highs: list[Poly] = []
-    for indices, ranges in found:
+    for indices, ranges, facts in found:
         index = indices[dim]
-        ends = None if index is None else _extremes(index, Bounds(ranges))
+        ends = None if index is None else _extremes(index, Bounds(ranges, facts))
         if ends is None:
             return whole
         lows.append(ends[0])
@@ -175,5 +192,5 @@ def ends_of(index: Expr) -> tuple[Expr, ...]:
 
 def _unknown(exprs: tuple[Expr, ...], found: list[Access], around: Ranges) -> bool:
     """Whether a loop inside the statement is left in a bound."""
-    inner = {v for _, ranges in found for v in ranges} - set(around)
+    inner = {v for _, ranges, _ in found for v in ranges} - set(around)
     return any(v in inner for e in exprs for v in free_vars(e))

@@ -12,7 +12,8 @@ from verified_tir.index.bounds import Bounds, Ranges
 from verified_tir.index.conditions import conjuncts, facts_of, junction, negate, operands
 from verified_tir.index.fold import size
 from verified_tir.index.simplify import Simplifier
-from verified_tir.ir.expr import FALSE, TRUE, Binary, Cast, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import FALSE, TRUE, Binary, Call, Cast, Expr, IfThenElse, IntImm, Load, Select, Undef, Var
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq, Stmt
@@ -116,6 +117,8 @@ def _not_implied(op: str, parts: list[Expr], simplifier: Simplifier) -> list[Exp
     """
     neutral, absorbing = (TRUE, FALSE) if op == "and" else (FALSE, TRUE)
     for k, part in enumerate(parts):
+        if any(_follows(op, p, part) for p in (*parts[:k], *parts[k + 1 :]) if is_index(p) and is_index(part)):
+            return _not_implied(op, [*parts[:k], *parts[k + 1 :]], simplifier)
         others = [p for p in (*parts[:k], *parts[k + 1 :]) if is_index(p)]
         facts = [*facts_of(others if op == "and" else [c for p in others for c in conjuncts(negate(p))])]
         found = Simplifier(simplifier.bounds.given(facts)).expr(part) if facts and is_index(part) else part
@@ -123,6 +126,22 @@ def _not_implied(op: str, parts: list[Expr], simplifier: Simplifier) -> list[Exp
             rest = [*parts[:k], *parts[k + 1 :]]
             return _not_implied(op, rest, simplifier) if found is neutral else [absorbing]
     return parts
+
+
+def _follows(op: str, one: Expr, other: Expr) -> bool:
+    """Whether of two parts ``other`` says nothing more: ``(a or b) and (a or b or c)``, and with ``and`` and ``or``
+    exchanged; also ``(a or k == 20) and (a or k != 30)``."""
+    inner = "or" if op == "and" else "and"
+    weaker = operands(inner, other)
+
+    def implied(p: Expr) -> bool:
+        if any(structural_equal(p, q) for q in weaker):
+            return True
+        facts = [*facts_of([p] if op == "and" else conjuncts(negate(p)))]
+        wanted = TRUE if op == "and" else FALSE
+        return bool(facts) and any(Simplifier(Bounds({}, facts)).expr(q) is wanted for q in weaker)
+
+    return all(implied(p) for p in operands(inner, one))
 
 
 def _simpler(simplifier: Simplifier, values: Values, e: Expr) -> Expr:
@@ -142,11 +161,18 @@ def _simpler(simplifier: Simplifier, values: Values, e: Expr) -> Expr:
     return _shorter(e, simplifier) if simple else e
 
 
+def unhinted(condition: Expr) -> Expr:
+    """The condition in ``likely(…)``."""
+    while isinstance(condition, Call) and condition.op == "likely":
+        condition = condition.args[0]
+    return condition
+
+
 def _chosen(e: Expr, simplifier: Simplifier) -> Expr | None:
     """The arm of a choice whose condition is decided."""
     if not isinstance(e, (Select, IfThenElse)):
         return None
-    match simplifier.expr(e.condition):
+    match simplifier.expr(unhinted(e.condition)):
         case IntImm(value=value):
             return e.true_value if value else e.false_value
         case _:
