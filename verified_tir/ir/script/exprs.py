@@ -175,7 +175,20 @@ class ExprParser(Reader):
             result = Binary(op, broadcast_to(result, other.dtype.lanes), broadcast_to(other, result.dtype.lanes))
         return result
 
+    def typing(self, node: ast.expr) -> bool | None:
+        """What a comparison of dtypes says, ``A[0].dtype == "float32"``; ``None`` of another expression."""
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]) if any(
+                isinstance(e, ast.Attribute) and e.attr == "dtype" for e in (left, right)
+            ):
+                same = self.dtype(left) is self.dtype(right)
+                return same if isinstance(op, ast.Eq) else not same
+        return None
+
     def _comparison(self, node: ast.Compare) -> Value:
+        said = self.typing(node)
+        if said is not None:
+            return said
         operands = [self.number(n) for n in (node.left, *node.comparators)]
         found: list[Expr | Plain] = []
         for k, how in enumerate(node.ops):
