@@ -218,7 +218,8 @@ class _Lowering:
         self.buffers[stage] = buffer
         self._try(d, s.sequential_buffer_access, buffer, block)
         own = s.get_loops(block)
-        inner = [(own.index(v), a) for a in order if a not in d.made and (v := self.loops.get(a)) in own and v]
+        rest = [(self._loop(stage, a), a) for a in order if a not in d.made]
+        inner = [(own.index(v), a) for v, a in rest if v is not None]
         nest = [*d.made, *(a for _, a in sorted(inner, key=lambda found: found[0]))]
         if len(own) != len(nest):  # loops that run once may be gone
             once = [a for a in nest if isinstance(n := stage.extents[a], IntImm) and n.value == 1]
