@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import IntImm, Var
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.kernel.theorem import Refines
 from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
 from verified_tir.lower.passes import Pipeline
 from verified_tir.lower.pipelines import PIPELINES
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.tactics.captured import rebound
 from verified_tir.te.errors import TEError
 from verified_tir.te.function import Argument, block_names, create_prim_func, operations
 from verified_tir.te.schedule import TESchedule
@@ -181,7 +182,7 @@ class _Lowering:
         if stage.is_placeholder:
             for d in stage.directives[:count]:
                 index_map, pad_value, _ = d.arguments
-                self._try(d, self.schedule.transform_layout, self.buffers[stage], index_map, pad_value)
+                self._lay_out(stage, d, index_map, pad_value)
             return
         if stage not in self.done:
             self._match(stage, self.schedule.get_loops(self.blocks[stage]), {})
@@ -213,10 +214,8 @@ class _Lowering:
     def _relayout(self, stage: Stage, d: Directive, index_map: Any, pad_value: Any, order: Sequence[Var]) -> None:
         """The buffer's layout, and loops that follow it; then the reduction's loops in their places among these."""
         s, block = self.schedule, self.blocks[stage]
-        self._try(d, s.transform_layout, self.buffers[stage], index_map, pad_value)
-        buffer = next(b for b in s.buffers if b.name == self.buffers[stage].name)
-        self.buffers[stage] = buffer
-        self._try(d, s.sequential_buffer_access, buffer, block)
+        self._lay_out(stage, d, index_map, pad_value)
+        self._try(d, s.sequential_buffer_access, self.buffers[stage], block)
         own = s.get_loops(block)
         rest = [(self._loop(stage, a), a) for a in order if a not in d.made]
         inner = [(own.index(v), a) for v, a in rest if v is not None]
@@ -231,6 +230,21 @@ class _Lowering:
         wanted = [v for a in order if a in nest and (v := self.loops[a]) is not None]
         if wanted != own:
             self._try(d, s.reorder, *wanted)
+
+    def _lay_out(self, stage: Stage, d: Directive, index_map: Any, pad_value: Any) -> None:
+        s, old = self.schedule, self.buffers[stage]
+        self._try(d, s.transform_layout, old, index_map, self._padding(stage, pad_value))
+        self.buffers[stage] = next(b for b in s.buffers if b.name == old.name)
+
+    def _padding(self, stage: Stage, pad_value: Any) -> Any:
+        """A padding function that names the tensor reads its buffer."""
+        if isinstance(pad_value, Expr) or not callable(pad_value):
+            return pad_value
+        return rebound(pad_value, lambda v: self.buffers[stage] if self._is_tensor(v, stage) else v)
+
+    @staticmethod
+    def _is_tensor(value: Any, stage: Stage) -> bool:
+        return isinstance(value, Tensor) and value.buffer is stage.tensor.buffer
 
     def _mark(self, stage: Stage, d: Directive) -> None:
         axis, *more = d.arguments

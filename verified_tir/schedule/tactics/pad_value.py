@@ -25,6 +25,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.captured import EitherLayout, rebound
 
 # -- what was said -----------------------------------------------------------------------------------------------------
 
@@ -59,12 +60,15 @@ def element_value(value: Any, buffer: Buffer, what: str) -> Expr:
 def called(function: Callable[..., Any], buffer: Buffer, layout: LayoutMap, new: Buffer) -> Any:
     """What a function of the new indices gives, over ``layout.inverse_inputs``.
 
-    It may read the buffer itself, at its old indices.  A function with one parameter more is given the transformed
-    buffer too (``new`` stands for it), to be read at new indices, as RFC 77 has it.
+    It may read the buffer itself: at new indices, as RFC 77 has it, or at old ones, if as many are given.  Where both
+    are as many, they are the old ones; a function with one parameter more is given the transformed buffer (``new``
+    stands for it).
 
     :raises IRError: if it takes another number of indices.
     """
     own = layout.inverse_inputs
+    either = EitherLayout(buffer, new)
+    function = rebound(function, lambda v: either if v is buffer else v)
     signature = inspect.signature(function)
     try:
         signature.bind(*own)
