@@ -7,12 +7,13 @@ layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr
+from verified_tir.ir.node import IRError
 
 
 @final
@@ -36,10 +37,26 @@ class EitherLayout:
         return getattr(self._old, name)
 
 
+def in_either_layout(function: Callable[..., Any], arguments: Sequence[Any], old: Buffer, new: Buffer) -> Any:
+    """What the function gives; a buffer that it names may be read in the old layout and in the new one.
+
+    :raises IRError: what the function raises, if it does not name the buffer.
+    """
+    try:
+        return function(*arguments)
+    except (IRError, TypeError):
+        either = EitherLayout(old, new)
+        other = rebound(function, lambda v: either if v is old else v)
+        if other is function:
+            raise
+        return other(*arguments)
+
+
 def rebound(function: Callable[..., Any], replaced: Callable[[Any], Any]) -> Callable[..., Any]:
     """The function with other values for the names that it takes from around it, or from its defaults.
 
-    :param replaced: the value to use for a value, or the value itself.  What is no plain function stays as it is.
+    :param replaced: the value to use for a value, or the value itself.  What is no plain function stays as it is, and
+        so does one of which nothing is replaced.
     """
     if not isinstance(function, FunctionType):
         return function
@@ -48,6 +65,9 @@ def rebound(function: Callable[..., Any], replaced: Callable[[Any], Any]) -> Cal
     found = {n: function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__}
     other = {n: new for n, v in found.items() if (new := replaced(v)) is not v}
     defaults = tuple(map(replaced, function.__defaults__ or ()))
+    same = all(a is b for a, b in zip((*cells, *(function.__defaults__ or ())), (*closure, *defaults), strict=True))
+    if same and not other:
+        return function
     made = FunctionType(
         function.__code__, function.__globals__ | other if other else function.__globals__, function.__name__,
         defaults or None, closure if cells else None,

@@ -25,7 +25,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule.session import Session, fail
-from verified_tir.schedule.tactics.captured import EitherLayout, rebound
+from verified_tir.schedule.tactics.captured import in_either_layout
 
 # -- what was said -----------------------------------------------------------------------------------------------------
 
@@ -67,8 +67,6 @@ def called(function: Callable[..., Any], buffer: Buffer, layout: LayoutMap, new:
     :raises IRError: if it takes another number of indices.
     """
     own = layout.inverse_inputs
-    either = EitherLayout(buffer, new)
-    function = rebound(function, lambda v: either if v is buffer else v)
     signature = inspect.signature(function)
     try:
         signature.bind(*own)
@@ -80,8 +78,8 @@ def called(function: Callable[..., Any], buffer: Buffer, layout: LayoutMap, new:
                 f"the padding of {buffer.name} is a function of {len(own)} indices (and, if it wants to read it, the "
                 f"transformed buffer): {problem}"
             ) from problem
-        return function(*own, new)
-    return function(*own)
+        return in_either_layout(function, (*own, new), buffer, new)
+    return in_either_layout(function, own, buffer, new)
 
 
 def transformed(buffer: Buffer, layout: LayoutMap) -> Buffer:
