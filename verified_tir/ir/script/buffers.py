@@ -12,6 +12,7 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
+from verified_tir.ir.script.pointers import block_of
 from verified_tir.ir.script.separators import stored
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.sugar import const
@@ -144,9 +145,20 @@ class BufferParser(ExprParser):
         found = self.value(node)
         if isinstance(found, Buffer):
             return found.data
-        if isinstance(found, Var) and found.dtype.code == "handle":
-            return found
+        with self.located(node):
+            block = block_of(found)
+        if block is not None:
+            return block
         raise self.error(node, "data= takes the data of a buffer, such as A.data")
+
+    def block_of(self, value: object, want: DType | PointerType | None) -> Var | None:
+        """The block of a buffer that a pointer points to, casts aside: a name of it is the block itself."""
+        if want is None and not (isinstance(value, Expr) and value.dtype.code == "handle"):
+            return None
+        if want is not None and not isinstance(want, PointerType) and want.code != "handle":
+            return None
+        found = block_of(value, want)
+        return found if any(found is b.data for b in self.scope.buffers()) else None
 
     def declaration(self, node: ast.Call, names: tuple[str, ...] = BUFFER_ARGS) -> tuple[Layout, dict[str, ast.expr]]:
         """Layout and arguments of ``T.alloc_buffer(…)`` and the like."""

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import HANDLE, DType
 from verified_tir.ir.expr import (
     Binary,
     BinaryOp,
@@ -234,6 +234,13 @@ class ExprParser(Reader):
                 prefix = self.t_name(inner)
                 return None if prefix is None else f"{prefix}.{attr}"
         return None
+
+    def type_of_cast(self, node: ast.expr) -> DType:
+        """The type that a cast gives; ``T.handle("float32x4")`` and TVM's ``T.handle().ty`` are pointers."""
+        inner = node.value if isinstance(node, ast.Attribute) and node.attr == "ty" else node
+        if isinstance(inner, ast.Call) and self.t_name(inner.func) == "handle":
+            return HANDLE
+        return self.dtype(node)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         name = self.t_name(node)
