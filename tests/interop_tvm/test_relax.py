@@ -14,10 +14,16 @@ from tvm import relax
 from verified_tir.graph import Graph, GraphBuilder, GraphError
 from verified_tir.graph.execute import build
 from verified_tir.graph.text import graph_text
+from verified_tir.graph.tvm_modules import graph_of
+from verified_tir.graph.write_relax import large_constants, relax_text
 from verified_tir.index.map import IndexMap
-from verified_tir.interop.tvm.graphs import graph_of, module_of
 
 RNG = np.random.default_rng(0)
+
+
+def module_of(graph: Graph) -> tuple[Any, dict[str, Any]]:
+    """The graph as TVM reads it, and the parameters that are its large constants."""
+    return tvm.script.from_source(relax_text(graph)), large_constants(graph)
 
 
 def runs(module: Any, arrays: list[Any]) -> list[Any]:
@@ -146,3 +152,8 @@ class Module:
 """)
     with pytest.raises(GraphError, match="a graph is bindings"):
         graph_of(module)
+
+
+def test_a_function_that_there_is_not() -> None:
+    with pytest.raises(GraphError, match="the module has no function of Relax called other; it has main"):
+        graph_of(built_by_tvm(), "other")
