@@ -17,7 +17,9 @@ _OPERANDS = {"broadcast_to": ("shape",), "clip": ("min", "max"), "reshape": ("sh
 """Attributes that are operands in Relax, behind the tensors."""
 
 _POSITIONAL = _OPERANDS | {
-    "astype": ("dtype",), "concat": ("axis",), "expand_dims": ("axis",), "nn.leaky_relu": ("alpha",),
+    "crop": ("start_indices", "slice_sizes", "cropped_value"), "layout_transform": ("index_map", "pad_value"),
+    "pad": ("pad_width", "pad_value"), "astype": ("dtype",), "concat": ("axis",), "expand_dims": ("axis",),
+    "nn.leaky_relu": ("alpha",),
     "nn.softmax": ("axis",), "permute_dims": ("axes",), "split": ("indices_or_sections", "axis"),
     "squeeze": ("axis",), "take": ("axis",),
     **dict.fromkeys(("sum", "prod", "max", "min", "mean"), ("axis", "keepdims")),
