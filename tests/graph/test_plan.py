@@ -79,6 +79,37 @@ def test_products_of_two_values_take_what_reaches_them() -> None:
     assert Annotations({"matmul": "KM2k"}).frozen(graph) == {}
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "text", "moved"),
+    [
+        ((4, 6), (6, 8), "KM2k:NK2k2n", [(3, 4, 2), (4, 3, 2, 2), (4, 4, 2)]),
+        ((4, 6), (6, 8), "MK:NK2k2n", [None, (4, 3, 2, 2), None]),  # rows and results as they were
+        ((2, 4, 6), (2, 6, 8), "KM2k:NK2k2n", [(2, 3, 4, 2), (2, 4, 3, 2, 2), (2, 4, 4, 2)]),
+        ((2, 4, 6), (6, 8), "KM2k:NK2k2n", [(2, 3, 4, 2), (4, 3, 2, 2), (2, 4, 4, 2)]),
+        (("b", 4, 6), (6, 8), "KM2k:NK2k2n", [(2, 3, 4, 2), (4, 3, 2, 2), (2, 4, 4, 2)]),
+    ],
+)
+def test_products_of_two_values_whose_layouts_are_said(
+    rows: tuple[int | str, ...], columns: tuple[int, ...], text: str, moved: list[tuple[int, ...] | None]
+) -> None:
+    """Of the second, which no constant is, the layout is changed when the graph runs."""
+    g = GraphBuilder()
+    graph = g.finish(g.op("matmul", g.input("x", rows), g.input("w", columns), name="y"))
+    made = plan(graph, Annotations({"matmul": text}).frozen(graph))
+    rng = np.random.default_rng(0)
+    arrays = [rng.integers(-2, 3, [2 if e == "b" else e for e in s]).astype(np.float32) for s in (rows, columns)]
+    shapes = {v.name: v.type.at(dict.fromkeys(graph.symbols, 2)).shape for v in made.graph.values()}
+    assert [shapes.get(name) for name in ("x_layout", "w_layout", "y_moved")] == moved
+    np.testing.assert_array_equal(evaluate(made.graph, arrays), evaluate(graph, arrays))
+
+
+def test_a_layout_that_the_second_factor_cannot_have() -> None:
+    g = GraphBuilder()
+    graph = g.finish(g.op("matmul", g.input("x", (4, 6)), g.input("w", (6, 8))))
+    with pytest.raises(GraphError, match="MK is not an arrangement of KN with tiles"):
+        Annotations({"matmul": "KM2k:MK"}).frozen(graph)
+
+
 def test_a_rewrite_that_cannot_go_stands_where_it_costs_least() -> None:
     g = GraphBuilder()
     x = g.input("x", (1, 8, 2, 2))

@@ -93,7 +93,11 @@ def test_nodes_with_one_program_share_its_theorem() -> None:
         ("padding=(1, 1, 1, 1)", "padding=x", ":13:38: x is neither a constant nor the extent of an input"),
         ("    z = R", "    y = R", ":14:5: y is bound already"),
         ("call_tir(nn_relu", "call_tir(relu", ":14:9: call_tir takes a PrimFunc of this text"),
-        ("left, right = R.split", "left = R.split", ":16:12: R.split has 2 results, and 1 names are given"),
+        (
+            "left, right = R.split",
+            "left, right, more = R.split",
+            ":16:25: R.split has 2 results, and 3 names are given",
+        ),
         ("lambda n, c, h, w: [", "lambda n, c, h: [", ":15:[0-9]+: "),
         ("    return (left, right)", "    pass", ":17:5: a graph is bindings"),
         ("@R.function", "", "a graph is one function with @R.function; there are 0"),

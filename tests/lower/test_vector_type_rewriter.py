@@ -6,7 +6,9 @@ import pytest
 
 from tests.lower.lower_support import body_of, gives, lowered
 from tests.lower.test_removals import program
+from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.flatten_buffer import FlattenBuffer
+from verified_tir.lower.passes import Pipeline
 from verified_tir.lower.vector_type_rewriter import VectorTypeRewriter
 from verified_tir.lower.vectorize_loop import VectorizeLoop
 
@@ -89,7 +91,39 @@ for i in range(4):
     B[i * 4:i * 4 + 4] = t[1]
     B[0] = u[1]
 """)  # fmt: skip
-    assert notes == ["u stays an array of float32: it is accessed in several ways"]
+    assert notes == [
+        "u stays an array of float32: it is accessed in several ways",
+        "A stays an array of float32: its caller decides the type of its elements; declare it with "
+        'elements of type "float32x4"',
+        "B stays an array of float32: it is accessed in several ways",
+    ]
+
+
+@pytest.mark.parametrize("target", ["vulkan", "webgpu", "cuda", "llvm"])
+def test_the_target_decides(target: str) -> None:
+    """RFC on vectorized TIR: a pass introduces casts of pointers only if the target supports them."""
+    theorem, _ = lowered(program(COPY, SIXTEEN), VectorTypeRewriter(target=target))
+    assert ("data=A.data" in body_of(theorem)) == (target in ("cuda", "llvm"))
+    assert parse_pipeline(f'VectorTypeRewriter(target="{target}")') == Pipeline(VectorTypeRewriter(target=target))
+
+
+def test_a_target_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="'gpu' is not a target; there are c, cuda"):
+        VectorTypeRewriter(target="gpu")
+    with pytest.raises(PipelineError, match="'gpu' is not a target"):
+        parse_pipeline("VectorTypeRewriter(target='gpu')")
+
+
+def test_parameters_of_vectors_need_no_cast_and_casts_of_the_program_are_named() -> None:
+    vectors = 'A: T.Buffer((4,), "float32x4"), B: T.Buffer((16,), "float32")'
+    text = """
+V = T.decl_buffer((4,), "float32x4", data=B.data)
+for i in range(4):
+    V[i] = A[i]
+"""
+    notes = gives(program(text, vectors), VectorTypeRewriter(target="vulkan"), text)
+    assert notes == ["V sees B (float32) as float32x4: a pointer cast, which the target does not have"]
+    assert gives(program(text, vectors), VectorTypeRewriter(target="cuda"), text) == []
 
 
 def test_buffers_that_are_left_alone() -> None:

@@ -23,7 +23,7 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 """
 
 
-@pytest.mark.parametrize("pointer", ["A.data", "T.address_of(A[0])", "T.address_of(B[0])"])
+@pytest.mark.parametrize("pointer", ["T.address_of(A[1])", "T.address_of(A[0])", "T.address_of(B[0])"])
 def test_refused_with_the_remedy(pointer: str) -> None:
     with pytest.raises(
         NotApplicable, match="C is declared over p, which is not a block here; declare it over a buffer's own data"
@@ -32,6 +32,8 @@ def test_refused_with_the_remedy(pointer: str) -> None:
 
 
 def test_over_the_data_itself_it_is_a_view() -> None:
-    text = THROUGH_A_POINTER.format(pointer="A.data").replace("    p: T.let[T.handle] = A.data\n", "")
-    s = Schedule(text.replace("data=p", "data=A.data"))
-    s.split("i", [None, 4])
+    text = THROUGH_A_POINTER.format(pointer="A.data")
+    direct = text.replace("    p: T.let[T.handle] = A.data\n", "").replace("data=p", "data=A.data")
+    for given in (text, direct):
+        s = Schedule(given)
+        s.split("i", [None, 4])

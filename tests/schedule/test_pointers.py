@@ -59,7 +59,7 @@ def test_a_view_in_a_block() -> None:
     ("use", "line"),
     [
         ("if data == data:\n        A[0] = T.float32(2)", "if data == data:"),
-        ('q: T.let[T.handle("float32")] = A.data', 'q: T.let[T.handle("float32")] = A.data'),
+        ('q: T.let[T.handle("float32")] = data', 'q: T.let[T.handle("float32")] = data'),
         ("T.evaluate(data)", "T.evaluate(data)"),
         ("T.assume(data == data)", "T.assume(data == data)"),
     ],

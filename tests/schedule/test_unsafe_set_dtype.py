@@ -73,6 +73,10 @@ def test_the_same_type_changes_nothing() -> None:
         (lambda s: s.set_axis_separator("B", "B", [2]), "axis separators [2] must ascend within the 1 dimensions of B"),
         (lambda s: s.set_axis_separator("B", "B", [1, 0]), "axis separators [1, 0] must ascend"),
         (lambda s: s.set_axis_separator("B", "B", "1"), "axis separators are a list of numbers, not '1'"),
+        (
+            lambda s: s.set_axis_separator("B", "B", [0], numbering="old"),
+            """counted as by "tvm" or by "rfc39", not by 'old'""",
+        ),
         (lambda s: s.set_axis_separator("B", "Q", []), "block B does not use Q"),
     ],
 )
@@ -85,5 +89,7 @@ def test_axis_separators_of_a_parameter_and_of_a_local_buffer() -> None:
     s = accepted(text, lambda s: (s.set_axis_separator("C", "C", [1]), s.set_axis_separator("B", ("write", 0), [1])))
     assert 'C: T.Buffer((8, 1), "float32", axis_separators=[1])' in s.script()
     assert 'B = T.alloc_buffer((8, 1), "float32", axis_separators=[1])' in s.script()
+    s.set_axis_separator("C", "C", [0], numbering="rfc39")  # the axis in front of the separator
+    assert 'C: T.Buffer((8, 1), "float32", axis_separators=[1])' in s.script()
     s.set_axis_separator("C", "C")
     assert 'C: T.Buffer((8, 1), "float32")' in s.script()

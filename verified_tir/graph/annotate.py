@@ -103,6 +103,9 @@ def _map(parts: tuple[tuple[str, str, str], ...], tile_of: tuple[tuple[str, int]
 class Annotations:
     """Layouts by operator: ``{"conv2d": "NCHW16c"}``, or with the weights' after a colon, ``NCHW16c:OIHW16i16o``.
 
+    ``matmul`` and ``dense`` are products of rows (MK) by constants (KN); with a layout after the colon, which is then
+    that of the second operand, also those of two values: ``{"matmul": "MK:NK16k16n"}``.
+
     :param pad: what becomes of dimensions that are not multiples of their tile.
     :param pad_value: what padding holds, of operands and results alike; ``None`` for anything.
     """
@@ -131,7 +134,7 @@ class Annotations:
                 continue
             if _PLAIN[n.op] == "NCHW":
                 found[n] = self._layouts(n, self.wanted[n.op])
-            elif n.inputs[1] in graph.constants and n.inputs[1].rank == 2:
+            elif (n.inputs[1] in graph.constants and n.inputs[1].rank == 2) or ":" in self.wanted[n.op]:
                 found[n] = self._of_product(n, self.wanted[n.op])
         return {n: choices[0] if len(choices) == 1 else choices for n, choices in found.items()}
 
@@ -143,17 +146,22 @@ class Annotations:
             ([x], [y]) for x in xs for y in ys]  # fmt: skip
 
     def _of_product(self, node: Node, text: str) -> list[Layouts]:
-        """Of rows of K elements by a matrix of weights: what rows have, the results have, with N in the place of K."""
+        """Of rows of K elements by a matrix of weights: what rows have, the results have, with N in the place of K.
+
+        A matrix that is no constant is moved when the graph runs.  Dimensions before the last two stay where they are.
+        """
         data, _, weights = text.partition(":")
         x, w, *bias = node.inputs
-        outer = "ABCDEFGH"[: x.rank - 2]
+        every = "ABCDEFGH"[: max(node.output.rank - 2, 0)]
+        outer, before = (every[len(every) - v.rank + 2 :] for v in (x, w))
         rows = "KM" if node.attrs.get("transpose_a") else "MK"
         turned = node.op == "nn.dense" or bool(node.attrs.get("transpose_b"))
         tile = "".join(re.findall(r"(\d+)k", data))
         named = weights or (f"NK{tile}k{tile}n" if tile else "NK" if turned else "KN")
         results = data.translate(str.maketrans("Kk", "Nn"))
-        xs, ys = self._of(outer + data, outer + rows, x), self._of(outer + results, f"{outer}MN", node.output)
-        ws = self._of(named, "NK" if turned else "KN", w)[:1]
+        xs, ys = self._of(outer + data, outer + rows, x), self._of(every + results, f"{every}MN", node.output)
+        ws = self._of(before + named, before + ("NK" if turned else "KN"), w)
+        ws = ws[:1] if not before else ws
         vectors = [self._of(f"N{tile}n", "N", b)[:1] if tile else [None] for b in bias]
         return [([x, *rest], [y]) for x in xs for y in ys for rest in itertools.product(ws, *vectors)]
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.names import Names, identifier
 from verified_tir.graph.sizes import Dim, symbol
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+
+
+def _index_map(op: str, function: Callable[..., Any], rank: int) -> IndexMap:
+    try:
+        return IndexMap.from_func(function, rank)
+    except IRError as problem:
+        raise GraphError(f"{op}: {problem}") from None
 
 
 @final
@@ -54,10 +64,14 @@ class GraphBuilder:
     def op(self, op: str, *inputs: Value, name: str = "", source: str = "", **attrs: Any) -> Any:
         """A named operator; gives its result, or a tuple of them.
 
+        The ``index_map`` of ``layout_transform`` may be a function: ``index_map=lambda i, j: [i, j // 4, j % 4]``.
+
         :raises GraphError: for an operator that is not known, or operands or attributes that do not fit.
         """
         from verified_tir.graph.operators import result_types
 
+        if inputs and callable(function := attrs.get("index_map")):
+            attrs["index_map"] = _index_map(op, function, inputs[0].rank)
         types = result_types(op, [v.type for v in inputs], attrs, source)
         return self.add(op, inputs, types, attrs, None, name, source)
 

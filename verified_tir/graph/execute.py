@@ -17,6 +17,7 @@ from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.runtime import Function
 from verified_tir.graph.element_types import array_dtype, held
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.external import called_outside, passed_outside
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.memory import Placement, Workspaces, aligned, empty, enough, place
 from verified_tir.graph.program import program_key, program_of
@@ -32,17 +33,41 @@ Progress = Callable[[int, int, str], None]
 """Called with how many nodes are done, of how many, and the next one."""
 
 
-def evaluate(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
-    """The results by the interpreter, which defines them; slow."""
+def evaluate(
+    graph: Graph,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> list[Array]:
+    """The results by the interpreter, which defines them; slow.
+
+    :param functions: what programs call from outside, by name, where such a call is all that a program does: each gets
+        the arrays of its call, and writes the results.
+    """
+    values = evaluate_all(graph, inputs, functions)
+    return [values[v].view(array_dtype(v.dtype)) for v in graph.outputs]
+
+
+def evaluate_all(
+    graph: Graph,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> dict[Value, Array]:
+    """Every value of a graph, as :func:`evaluate` computes them."""
     given, sizes = _given(graph, inputs)
     values = {**{v: held(a) for v, a in graph.constants.items()}, **given}
     for node in graph.nodes:
         func = program_of(node)
         arrays = [*(values[v] for v in node.inputs), *(empty(v.type.at(sizes)) for v in node.outputs)]
+        if functions is not None and (name := called_outside(func)) is not None:
+            if name not in functions:
+                raise GraphError(f"{node} calls {name}, which is not among the functions: {', '.join(functions)}")
+            functions[name](*(arrays[k] for k in passed_outside(func)))
+            values.update(zip(node.outputs, arrays[len(node.inputs) :], strict=True))
+            continue
         names = [b.name for b in func.buffers]
         ended = run(func, dict(zip(names, arrays, strict=True)))
         values.update(zip(node.outputs, (ended.arrays[n] for n in names[len(node.inputs) :]), strict=True))
-    return [values[v].view(array_dtype(v.dtype)) for v in graph.outputs]
+    return values
 
 
 @final

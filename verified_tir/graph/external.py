@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, final
 
 from verified_tir.graph.ir import Node
 from verified_tir.graph.layouts import Layout
+from verified_tir.ir.calls import is_pure
+from verified_tir.ir.expr import Call, StringImm
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.stmt import Evaluate, Seq
 
 if TYPE_CHECKING:
     from verified_tir.graph.options import Option, Options
@@ -38,3 +41,31 @@ class External:
             if func is not None and options.option(node, *layouts) == option:
                 return func
         return None
+
+
+_BY_NAME = frozenset({
+    "call_extern", "call_pure_extern", "call_packed", "call_cpacked", "tvm_call_packed", "tvm_call_cpacked",
+})  # fmt: skip
+"""Calls whose first argument is the name of the function."""
+
+
+def called_outside(func: PrimFunc) -> str | None:
+    """The name of the function from outside that a program calls, if the call is all that the program does."""
+    call = _only_call(func)
+    if call is None:
+        return None
+    first = call.args[0] if call.args else None
+    return first.value if call.op in _BY_NAME and isinstance(first, StringImm) else call.op
+
+
+def passed_outside(func: PrimFunc) -> list[int]:
+    """Which parameters that call passes, by number; what is no parameter is not passed on."""
+    call = _only_call(func)
+    data = [b.data for b in func.buffers]
+    return [data.index(a) for a in call.args if a in data] if call is not None else []
+
+
+def _only_call(func: PrimFunc) -> Call | None:
+    body = func.body.stmts[0] if isinstance(func.body, Seq) and len(func.body.stmts) == 1 else func.body
+    value = body.value if isinstance(body, Evaluate) else None
+    return value if isinstance(value, Call) and not is_pure(value.op) else None

@@ -25,7 +25,7 @@ from verified_tir.graph.sizes import (
     Dim,
     dim_of,
     dim_text,
-    normal,
+    narrowed,
     numbers,
     replaced,
     shape_text,
@@ -301,11 +301,13 @@ def symbol_values(node: Node, func: PrimFunc) -> dict[Var, Dim]:
     :raises GraphError: if the shapes of the node's operands and results are not those of the program.
     """
     pairs = [(b, v) for b, v in zip(func.buffers, (*node.inputs, *node.outputs), strict=True)]
-    found = solved([(normal(e), d) for b, v in pairs for e, d in zip(b.shape, v.dims, strict=True)])
+    small: dict[Var, Var] = {}
+    found = solved([(narrowed(e, small), d) for b, v in pairs for e, d in zip(b.shape, v.dims, strict=True)])
     if isinstance(found, dict):
-        return found
+        own = {stand_in: v for v, stand_in in small.items()}
+        return {own.get(v, v): d for v, d in found.items()}
     for b, v in pairs:
-        if not isinstance(solved([(normal(e), d) for e, d in zip(b.shape, v.dims, strict=True)]), dict):
+        if not isinstance(solved([(narrowed(e, small), d) for e, d in zip(b.shape, v.dims, strict=True)]), dict):
             raise _misfit(node, b, v)
     left, right = found
     raise GraphError(f"{node}: {func.name} has the extent {dim_text(left)} where {dim_text(right)} is given")
@@ -313,5 +315,5 @@ def symbol_values(node: Node, func: PrimFunc) -> dict[Var, Dim]:
 
 def _misfit(node: Node, b: Buffer, v: Value) -> GraphError:
     assert node.func is not None
-    shape = shape_text([normal(e) for e in b.shape])
+    shape = shape_text([narrowed(e, {}) for e in b.shape])
     return GraphError(f"{node}: {node.func.name} takes {b.name} as {b.dtype}{shape}, and {v.name} is {v.type}")

@@ -24,7 +24,7 @@ from verified_tir.graph.fuse import Fusion, fuse_plan
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
-from verified_tir.graph.planned import write_planned
+from verified_tir.graph.planned import is_given_on_word, write_planned
 from verified_tir.graph.program import program_key
 from verified_tir.graph.relayout import Relaid, promised, prove_padding, relayout, why_not
 from verified_tir.graph.rewrite_passes import frozen_by_hoisting
@@ -172,6 +172,8 @@ def _prove(
         if progress is not None:
             progress(k, len(graph.nodes), str(n))
         try:
+            if is_given_on_word(options, n, option) is not None:
+                continue
             relaid[key] = _moved(options, n, option, padded_sums)
         except (ScheduleError, GraphError) as refused:
             made.problems.append(f"{n}: {why_not(refused)}")

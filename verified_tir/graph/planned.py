@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verified_tir.graph.callbacks import given_on_word
 from verified_tir.graph.choose import Choice
 from verified_tir.graph.conversions import Conversion, conversions
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import External
-from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
+from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value, check_call
 from verified_tir.graph.layouts import (
     PLAIN,
     Layout,
@@ -27,6 +28,7 @@ from verified_tir.graph.names import Names
 from verified_tir.graph.options import Option, Options
 from verified_tir.graph.program import program_key
 from verified_tir.graph.relayout import Relaid
+from verified_tir.ir.func import PrimFunc
 
 if TYPE_CHECKING:
     from verified_tir.graph.plan import Plan
@@ -40,6 +42,22 @@ def write_planned(
     :raises GraphError: if a rewrite has no program, or is not proved.
     """
     _Writer(made, options, choice, relaid, external).write()
+
+
+def is_given_on_word(options: Options, n: Node, option: Option) -> PrimFunc | None:
+    """The program that a registered rule gives for an opaque node in the layouts of an option.
+
+    :raises GraphError: as :func:`verified_tir.graph.callbacks.given_on_word`, or if it takes other tensors.
+    """
+    inputs, outputs = ([options.layouts[t] for t in of] for of in (option.inputs, option.outputs))
+    found = given_on_word(n, inputs, outputs)
+    if found is not None:
+        values = [
+            Value(v.name, TensorType(shape_in(m, v.dims), v.dtype))
+            for v, m in zip((*n.inputs, *n.outputs), (*inputs, *outputs), strict=True)
+        ]
+        check_call(Node("call_tir", tuple(values[: len(inputs)]), tuple(values[len(inputs) :]), {}, found, str(n)))
+    return found
 
 
 class _Writer:
@@ -86,6 +104,8 @@ class _Writer:
             return
         named = self.external.get(n)
         func = named.function(self.options, n, option) if named is not None else None
+        word = is_given_on_word(self.options, n, option) if func is None and proof is None else None
+        func = func or word
         if proof is None and func is None:
             new = Node(n.op, inputs, n.outputs, n.attrs, n.func, n.source)
             for v in n.outputs:
@@ -100,7 +120,9 @@ class _Writer:
                 self.made.relaid[new] = proof
         self.made.implements[new] = n
         self.nodes.append(new)
-        if named is not None:
+        if word is not None:
+            self._external(new, n, External(word.name, ()), True)
+        elif named is not None:
             self._external(new, n, named, func is not None)
 
     def _is_there(self, v: Value, text: str, value: Value) -> None:
@@ -111,6 +133,12 @@ class _Writer:
         self.made.external[new] = named
         option = self.choice.options[n]
         layouts = ", ".join(t or "plain" for t in (*option.inputs, *option.outputs))
+        if opaque and new.func is not None and not named.accepts:
+            self.made.assumptions.append(
+                f"{n}: on moved tensors, {new.func.name} computes what {n.func.name if n.func else n.op} does "
+                f"({layouts}); a registered rule says so, and nobody proves it"
+            )
+            return
         what = f"the program {new.func.name}, which is not proved to do so" if opaque and new.func else "its program"
         self.made.assumptions.append(f"{n}: the external function {named.name} does what {what} says ({layouts})")
 

@@ -23,9 +23,9 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, TensorType, Value, symbol_values
 from verified_tir.graph.names import Names
 from verified_tir.graph.operators import legalize
-from verified_tir.graph.sizes import hidden
+from verified_tir.graph.sizes import hidden, widened
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, DType
+from verified_tir.ir.dtype import HANDLE, INT64, DType
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.expr import Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
@@ -86,7 +86,8 @@ def node_body(node: Node, buffers: Sequence[Buffer]) -> Stmt:
 
 def on_buffers(node: Node, func: PrimFunc, buffers: Sequence[Buffer]) -> Stmt:
     """What the program of a node does, on buffers for the node's operands and results."""
-    sizes = tuple((v, const(e)) for v, e in symbol_values(node, func).items())
+    given = symbol_values(node, func)
+    sizes = tuple((v, widened(const(e)) if v.dtype is INT64 else const(e)) for v, e in given.items())
     return instantiate(func, Arguments(tuple(buffers), sizes))
 
 

@@ -182,7 +182,7 @@ class _Moving:
                     self._sum_in_whole_tiles(block, stored)
                 continue
             try:
-                self.s.remove_branching_through_overcompute(block, around=True)
+                self.s.remove_branching_through_overcompute(block)
             except ScheduleError:
                 continue  # the branch stays: it is right, too
 
@@ -198,7 +198,7 @@ class _Moving:
             return
         for v, tile in _uneven_tiles(s.func, block, stored).items():
             s.split(v, [None, tile])
-        self._try(f"sum of {block} over padding", lambda: s.remove_branching_through_overcompute(block, around=True))
+        self._try(f"sum of {block} over padding", lambda: s.remove_branching_through_overcompute(block))
 
 
 def prove_padding(s: Schedule, name: str, value: float | int) -> None:

@@ -298,6 +298,26 @@ def widened(size: Expr) -> Expr:
     raise GraphError(f"{dim_text(size)} is not a size")
 
 
+def narrowed(size: Dim, symbols: dict[Var, Var]) -> Dim:
+    """The size with symbols of int32 in place of those of int64, as TVM's programs have them, in normal form.
+
+    :param symbols: the stand-ins, of which new ones are added.
+    :raises GraphError: as :func:`normal`.
+    """
+
+    def go(e: Expr) -> Expr:
+        match e:
+            case Var(dtype=dtype) if dtype is INT64:
+                return symbols.setdefault(e, Var.fresh(e.name, INT32))
+            case IntImm(value=number) if e.dtype is INT64 and number < MOST:
+                return IntImm(INT32, number)
+            case Binary(op=op, a=a, b=b):
+                return binary(op, go(a), go(b))
+        return e
+
+    return normal(go(size)) if isinstance(size, Expr) else normal(size)
+
+
 # -- texts -------------------------------------------------------------------------------------------------------------
 
 

@@ -69,4 +69,7 @@ def _pass(name: str, args: list[ast.expr], keywords: list[ast.keyword]) -> Pass:
         if type(value) is not wanted:
             raise PipelineError(f"the option {k.arg} of {name} is of type {wanted.__name__}, not {value!r}")
         options[k.arg] = value
-    return made(**options)
+    try:
+        return made(**options)
+    except ValueError as problem:
+        raise PipelineError(f"{name}: {problem}") from None

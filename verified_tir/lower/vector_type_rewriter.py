@@ -5,8 +5,10 @@
                                                           …
                                                           B_float32x4[i] = A_float32x4[i]
 
-The view is a pointer cast, which not every target has.  Without them (``pointer_casts=False``) a local buffer of which
-every access is such a ramp is allocated as vectors; all other accesses keep their ramps.  The kernel proves that the
+The view is a pointer cast, which not every target has.  Without them (``pointer_casts=False``, or such a ``target``) a
+local buffer of which every access is such a ramp is allocated as vectors; all other accesses keep their ramps.  So do
+those of parameters, whose elements are the caller's, which is noted; and a view that the program itself declares with
+other elements is noted, too.  The kernel proves that the
 vector is the same bytes: that the ramp starts at a multiple of its lanes (so that the vector is aligned in the block)
 and that the last vector lies in the buffer.  A masked access keeps its ramp, since a scalar index has no mask.
 """
@@ -37,18 +39,31 @@ Indices = tuple[Expr, ...]
 Moves = tuple[tuple[Indices, Indices], ...]
 
 
+POINTER_CASTS = {
+    "c": True, "cuda": True, "hexagon": True, "llvm": True, "metal": True, "nvptx": True, "opencl": True, "rocm": True,
+    "vulkan": False, "webgpu": False,
+}  # fmt: skip
+"""Targets of TVM, and whether a pointer to scalars can be cast to one to vectors there: SPIR-V and WGSL type arrays."""
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class VectorTypeRewriter(Pass):
     """Access vectors by scalar index.
 
     :ivar pointer_casts: whether the target can see a block of scalars as one of vectors.
+    :ivar target: the name of a target in TVM, such as ``"vulkan"``: it has them or not, whatever ``pointer_casts`` is.
     """
 
     pointer_casts: bool = True
+    target: str = ""
+
+    def __post_init__(self) -> None:
+        if self.target and self.target not in POINTER_CASTS:
+            raise ValueError(f"{self.target!r} is not a target; there are {', '.join(POINTER_CASTS)}")
 
     def lower(self, work: Lowering) -> None:
-        if self.pointer_casts:
+        if POINTER_CASTS.get(self.target, self.pointer_casts):
             for b in reversed(work.session.func.buffers):
                 _cast(work, (), b)
             work.each(Allocate, lambda path, s: _cast(work, (*path, 0), s.buffer))
@@ -56,6 +71,37 @@ class VectorTypeRewriter(Pass):
             work.each(DeclBuffer, lambda path, _: work.session.attempt(Drop(path)))
         else:
             work.each(Allocate, lambda path, s: _retype(work, path, s.buffer))
+            _note_what_stays(work)
+
+
+def _note_what_stays(work: Lowering) -> None:
+    """What needs a pointer cast, or does without vectors since it would need one."""
+    func = work.session.func
+    for b in func.buffers:
+        found = _ramps(func.body, b)
+        if not found or not _plain(b):
+            continue
+        if len(found) > 1 or _other_accesses(func.body, b, found):
+            work.note(f"{b.name} stays an array of {b.dtype}: it is accessed in several ways")
+            continue
+        vector = b.dtype.with_lanes(next(iter(found)))
+        work.note(
+            f"{b.name} stays an array of {b.dtype}: its caller decides the type of its elements; declare it "
+            f'with elements of type "{vector}"'
+        )
+    blocks = [*func.buffers, *(s.buffer for s in nodes_of(func.body, Allocate))]
+    elements = {b.data: b for b in reversed(blocks)}
+    for s in nodes_of(func.body, DeclBuffer):
+        block = elements.get(s.buffer.data)
+        if block is not None and block.dtype is not s.buffer.dtype:
+            seen = f"{s.buffer.name} sees {block.name} ({block.dtype}) as {s.buffer.dtype}"
+            work.note(f"{seen}: a pointer cast, which the target does not have")
+
+
+def _other_accesses(stmt: Stmt, buffer: Buffer, found: Mapping[int, list[Indices]]) -> bool:
+    """Whether some access is none of these ramps."""
+    ramps = {indices for same in found.values() for indices in same}
+    return any(n.indices not in ramps for n in accesses(stmt, buffer))
 
 
 def _ramps(stmt: Stmt, buffer: Buffer) -> dict[int, list[Indices]]:
@@ -135,8 +181,7 @@ def _retype(work: Lowering, path: Path, buffer: Buffer) -> None:
     found = _ramps(below, buffer)
     if not found or not _plain(buffer):
         return
-    whole = {n.indices for n in accesses(below, buffer)}
-    if len(found) > 1 or whole != set(next(iter(found.values()))):
+    if len(found) > 1 or _other_accesses(below, buffer, found):
         work.note(f"{buffer.name} stays an array of {buffer.dtype}: it is accessed in several ways")
         return
     ((lanes, indices),) = found.items()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
+from verified_tir.ir.script.separators import SeparatorNumbering
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.rule_builders import in_a_loop
@@ -150,16 +151,27 @@ class BlockPrimitives(Primitives):
             s, block, numbered("read", read_buffer_index), storage_scope))  # fmt: skip
 
     @recorded
-    def set_axis_separator(self, block: str, buffer: BufferIn, axis_separators: Sequence[int] | None = None) -> None:
+    def set_axis_separator(
+        self,
+        block: str,
+        buffer: BufferIn,
+        axis_separators: Sequence[int] | None = None,
+        *,
+        numbering: SeparatorNumbering = "tvm",
+    ) -> None:
         """Set the axis separators of a buffer (RFC 39), at which flattening stops, as TVM did up to version 0.26.
 
         :param buffer: a buffer that the block uses: its name, itself, ``("read", k)`` or ``("write", k)``.
         :param axis_separators: ascending positions between the dimensions; none unless given.
+        :param numbering: ``"tvm"``: a position is the number of the axis behind the separator.  ``"rfc39"``: of the
+            axis in front of it, as RFC 39's texts count; its ``[2]`` is TVM's ``[3]``.
         :raises ScheduleError: if they do not fit the dimensions, or the buffer has other views.
         """
         positions = [] if axis_separators is None else axis_separators
-        said = (block, buffer, listed(positions) if isinstance(positions, (list, tuple)) else positions)
-        self._do("set_axis_separator", said, lambda s: layout.set_axis_separator(s, block, buffer, positions))
+        said = (block, buffer, listed(positions) if isinstance(positions, (list, tuple)) else positions,
+                *([] if numbering == "tvm" else [f"numbering={numbering}"]))  # fmt: skip
+        self._do("set_axis_separator", said,
+                 lambda s: layout.set_axis_separator(s, block, buffer, positions, numbering))  # fmt: skip
 
     @recorded
     def unsafe_set_dtype(self, block: str, buffer_index: int | BufferIn, dtype: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Seq
+from verified_tir.ir.stmt import If, Seq
+from verified_tir.ir.visit import nodes_of
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Session, fail
@@ -16,7 +17,7 @@ class BranchPrimitives(Primitives):
 
     @recorded
     def remove_branching_through_overcompute(
-        self, block: str | None = None, *, wrap_indices: bool = False, around: bool = False
+        self, block: str | None = None, *, wrap_indices: bool = False, around: bool = True
     ) -> int:
         """Remove branches whose body may as well run always; gives how many conditions went.
 
@@ -25,18 +26,23 @@ class BranchPrimitives(Primitives):
         later statement overwrites before it is read.  An ``if`` with ``else`` becomes the one arm of which the other is
         a simplified form.  Of several conditions joined by ``and`` some may go and others stay.
 
-        :param block: only branches in this block.
+        :param block: only branches in this block, and those around it in the nest of loops that it stands in: the
+            block's predicate, as TVM has it.
         :param wrap_indices: an index that would leave its range where the condition is false is taken modulo the
             extent: any element of the buffer does, if what is written there is what it holds.
-        :param around: also branches around the block, in the nest of loops that it stands in.
+        :param around: ``False`` leaves the branches around the block.
         :raises ScheduleError: if there is a branch and none can be removed; with the reason for the first.
         """
 
         def tactic(session: Session) -> int:
             under = _nest(session, block) if around else _under(session, block)
+            if not around and block is not None and not nodes_of(session.stmt(under), If):
+                outside = any(isinstance(session.stmt(under[:k]), If) for k in range(len(under)))
+                hint = "; the conditions around it are left, since around=False" if outside else ""
+                raise fail(f"there is no branch in {block}{hint}", under)
             return overcompute.remove_branching_through_overcompute(session, under, wrap_indices=wrap_indices)
 
-        text = _named(block, "wrap_indices=True" if wrap_indices else None, "around=True" if around else None)
+        text = _named(block, "wrap_indices=True" if wrap_indices else None, None if around else "around=False")
         return self._do("remove_branching_through_overcompute", text, tactic)
 
     @recorded

@@ -8,8 +8,8 @@ This program is what a schedule refines: the left side of every theorem of :func
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
@@ -18,6 +18,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Allocate, Block, For, If, IterVar, LetStmt, Stmt, Store, seq
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.te.attributes import attributes
 from verified_tir.te.errors import TEError
 from verified_tir.te.reduction import Reduce, domain
 from verified_tir.te.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
@@ -41,7 +42,9 @@ def operations(outputs: Sequence[Tensor]) -> list[Operation]:
     return list(done)
 
 
-def create_prim_func(args: Sequence[Argument], name: str = "main", *, empty: bool = False) -> PrimFunc:
+def create_prim_func(
+    args: Sequence[Argument], name: str = "main", *, empty: bool = False, attrs: Mapping[str, Any] | None = None
+) -> PrimFunc:
     """The function that computes the result tensors among ``args`` from the others.
 
     Tensors that are not listed are local.  Variables in ``args`` become scalar parameters; other variables in shapes
@@ -49,6 +52,8 @@ def create_prim_func(args: Sequence[Argument], name: str = "main", *, empty: boo
 
     :param empty: symbols in the extents of a reduction may be 0: what it begins with is stored in a nest of its own, so
         that the result has elements even then.  Otherwise it has none, as in TVM.
+    :param attrs: attributes of the function.  ``layout_transform_map`` maps tensors to index maps, functions, or lists
+        of these that are applied in turn (RFC 39); :func:`verified_tir.te.lower` applies it.
     :raises TEError: if an input is missing, or nothing is computed.
     """
     tensors = [a for a in args if isinstance(a, Tensor)]
@@ -84,7 +89,7 @@ def create_prim_func(args: Sequence[Argument], name: str = "main", *, empty: boo
             handle = Var.fresh(a.name, HANDLE)
             params.append(handle)
             buffers.append((handle, a.buffer))
-    func = PrimFunc(name, tuple(params), tuple(buffers), body)
+    func = PrimFunc(name, tuple(params), tuple(buffers), body, attributes(attrs or {}))
     _check_variables(func, computed)
     return func
 

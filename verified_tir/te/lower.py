@@ -8,46 +8,62 @@ loops), and at last what says how loops run, since race freedom is about the fin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Var
+from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.kernel.theorem import Refines
+from verified_tir.lower.apply_layout_transforms import ApplyLayoutTransforms
+from verified_tir.lower.passes import Pipeline
 from verified_tir.lower.pipelines import PIPELINES
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.tactics.captured import rebound
 from verified_tir.te.errors import TEError
 from verified_tir.te.function import Argument, block_names, create_prim_func, operations
 from verified_tir.te.schedule import TESchedule
-from verified_tir.te.stage import Directive, Stage
+from verified_tir.te.stage import MARKS, Directive, Stage
 from verified_tir.te.tensor import ComputeOp, Tensor
 
-_MARKS = ("vectorize", "parallel", "unroll", "bind")
 
-
-def lower(schedule: TESchedule, args: Sequence[Argument], name: str = "main", simple_mode: bool = False) -> Refines:
+def lower(
+    schedule: TESchedule,
+    args: Sequence[Argument],
+    name: str = "main",
+    simple_mode: bool = False,
+    *,
+    attrs: Mapping[str, Any] | None = None,
+) -> Refines:
     """The theorem that the scheduled program computes what the tensors are defined to be.
 
     :param args: the parameters in order: inputs, results, and variables that are to be scalar parameters.
     :param simple_mode: stop before buffers are flattened (TVM's option).
+    :param attrs: attributes of the function, as for :func:`create_prim_func`.  The layouts in ``layout_transform_map``
+        are applied after the directives; unlike those of ``transform_layout``, loops do not follow them.
     :raises TEError: if a directive cannot be proved or does not apply; the message names it and where it was given.
+    :raises ScheduleError: if a layout of ``layout_transform_map`` is refused.
     """
-    theorem = to_schedule(schedule, args, name).theorem
-    return theorem if simple_mode else PIPELINES["layout"](theorem)
+    theorem = to_schedule(schedule, args, name, attrs=attrs).theorem
+    return (Pipeline(ApplyLayoutTransforms()) if simple_mode else PIPELINES["layout"])(theorem)
 
 
-def to_schedule(schedule: TESchedule, args: Sequence[Argument], name: str = "main") -> Schedule:
-    """The same as a :class:`~verified_tir.Schedule`, on which other primitives can go on."""
-    return _Lowering(schedule, args, name).run()
+def to_schedule(
+    schedule: TESchedule, args: Sequence[Argument], name: str = "main", *, attrs: Mapping[str, Any] | None = None
+) -> Schedule:
+    """The same as a :class:`~verified_tir.Schedule`, on which other primitives can go on.
+
+    A ``layout_transform_map`` among the attributes stays one, until the schedule is lowered.
+    """
+    return _Lowering(schedule, args, name, attrs).run()
 
 
 @final
 class _Lowering:
     """The schedule at work: which blocks, buffers and loops the stages have now."""
 
-    def __init__(self, te: TESchedule, args: Sequence[Argument], name: str) -> None:
-        func = create_prim_func(args, name)
+    def __init__(self, te: TESchedule, args: Sequence[Argument], name: str, attrs: Mapping[str, Any] | None) -> None:
+        func = create_prim_func(args, name, attrs=attrs)
         self.te = te
         self.schedule = Schedule(func)
         computed = [op for op in operations([a for a in args if isinstance(a, Tensor)]) if isinstance(op, ComputeOp)]
@@ -80,7 +96,7 @@ class _Lowering:
                 self._try(stage.scoped, self.schedule.set_scope, self.buffers[stage], stage.scoped.arguments[0])
         for stage in reversed(self.te.stages):
             for d in stage.directives:
-                if d.name in _MARKS and stage.inlined is None:
+                if d.name in MARKS and stage.inlined is None:
                     self._mark(stage, d)
         return self.schedule
 
@@ -165,13 +181,13 @@ class _Lowering:
         """The directives about loops and layout, up to a number of them."""
         if stage.is_placeholder:
             for d in stage.directives[:count]:
-                index_map, pad_value = d.arguments
-                self._try(d, self.schedule.transform_layout, self.buffers[stage], index_map, pad_value)
+                index_map, pad_value, _ = d.arguments
+                self._lay_out(stage, d, index_map, pad_value)
             return
         if stage not in self.done:
             self._match(stage, self.schedule.get_loops(self.blocks[stage]), {})
         for d in stage.directives[self.done[stage] : count]:
-            if d.name not in _MARKS:
+            if d.name not in MARKS:
                 self._loop_directive(stage, d)
         self.done[stage] = max(count, self.done[stage])
 
@@ -192,22 +208,43 @@ class _Lowering:
                 found = [v for a in axes if (v := self._loop(stage, a)) is not None]
                 if len(found) > 1:
                     self._try(d, s.reorder, *found)
-            case "transform_layout", (index_map, pad_value):
-                self._relayout(stage, d, index_map, pad_value)
+            case "transform_layout", (index_map, pad_value, order):
+                self._relayout(stage, d, index_map, pad_value, order)
 
-    def _relayout(self, stage: Stage, d: Directive, index_map: Any, pad_value: Any) -> None:
-        """The buffer's layout, and loops that follow it."""
+    def _relayout(self, stage: Stage, d: Directive, index_map: Any, pad_value: Any, order: Sequence[Var]) -> None:
+        """The buffer's layout, and loops that follow it; then the reduction's loops in their places among these."""
         s, block = self.schedule, self.blocks[stage]
-        self._try(d, s.transform_layout, self.buffers[stage], index_map, pad_value)
-        buffer = next(b for b in s.buffers if b.name == self.buffers[stage].name)
-        self.buffers[stage] = buffer
-        self._try(d, s.sequential_buffer_access, buffer, block)
+        self._lay_out(stage, d, index_map, pad_value)
+        self._try(d, s.sequential_buffer_access, self.buffers[stage], block)
         own = s.get_loops(block)
-        rest = [a for a in stage.leaf_iter_vars if a not in d.made]
-        if len(own) == len(d.made) + len(rest):
-            self.loops.update(zip(d.made, own, strict=False))
-        else:
+        rest = [(self._loop(stage, a), a) for a in order if a not in d.made]
+        inner = [(own.index(v), a) for v, a in rest if v is not None]
+        nest = [*d.made, *(a for _, a in sorted(inner, key=lambda found: found[0]))]
+        if len(own) != len(nest):  # loops that run once may be gone
+            once = [a for a in nest if isinstance(n := stage.extents[a], IntImm) and n.value == 1]
+            self.loops.update(dict.fromkeys(once))
+            nest = [a for a in nest if a not in once]
+        if len(own) != len(nest):
             raise TEError(f"{d.text} ({d.line}): the loops of {stage.name} do not follow its new layout")
+        self.loops.update(zip(nest, own, strict=True))
+        wanted = [v for a in order if a in nest and (v := self.loops[a]) is not None]
+        if wanted != own:
+            self._try(d, s.reorder, *wanted)
+
+    def _lay_out(self, stage: Stage, d: Directive, index_map: Any, pad_value: Any) -> None:
+        s, old = self.schedule, self.buffers[stage]
+        self._try(d, s.transform_layout, old, index_map, self._padding(stage, pad_value))
+        self.buffers[stage] = next(b for b in s.buffers if b.name == old.name)
+
+    def _padding(self, stage: Stage, pad_value: Any) -> Any:
+        """A padding function that names the tensor reads its buffer."""
+        if isinstance(pad_value, Expr) or not callable(pad_value):
+            return pad_value
+        return rebound(pad_value, lambda v: self.buffers[stage] if self._is_tensor(v, stage) else v)
+
+    @staticmethod
+    def _is_tensor(value: Any, stage: Stage) -> bool:
+        return isinstance(value, Tensor) and value.buffer is stage.tensor.buffer
 
     def _mark(self, stage: Stage, d: Directive) -> None:
         axis, *more = d.arguments

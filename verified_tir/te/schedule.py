@@ -111,6 +111,9 @@ class TESchedule:
         """
         source = self[tensor]
         source._check([axis])
+        laid_out = next((d for d in source.directives if d.name == "transform_layout"), None)
+        if laid_out is not None:
+            raise TEError(f"rfactor({tensor.name}) comes before {laid_out.text} ({laid_out.line})")
         rank = tensor.ndim
         if not -rank - 1 <= factor_axis <= rank:
             raise TEError(f"rfactor({tensor.name}): the result has {rank + 1} dimensions, factor_axis is {factor_axis}")
@@ -128,6 +131,7 @@ class TESchedule:
         rest = Var.fresh(f"{axis.name}_v")
         source.extents[rest] = source.extents[axis]
         source.op = StageOp(source.op.name, source.op.axis, [rest])
+        source.settled = len(source.directives)
         source.leaf_iter_vars = [*source.op.axis, rest]
         source.roots = list(source.leaf_iter_vars)
         self.dataflow.append((source, made, call))

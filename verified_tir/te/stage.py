@@ -24,6 +24,9 @@ from verified_tir.te.tensor import PlaceholderOp, Tensor
 if TYPE_CHECKING:
     from verified_tir.te.schedule import TESchedule
 
+MARKS = ("vectorize", "parallel", "unroll", "bind")
+"""Directives that say how a loop runs."""
+
 MapLike: TypeAlias = "IndexMap | Callable[..., Any]"
 
 _PACKAGE = str(Path(__file__).parent)
@@ -86,10 +89,17 @@ class Stage:
     inlined: Directive | None = None
     scoped: Directive | None = None
     roots: list[Var] = field(default_factory=list)
+    layout: tuple[Expr, ...] = ()
+    """The shape of the buffer as it is laid out now."""
+    made_from: dict[Var, frozenset[Var]] = field(default_factory=dict)
+    """Of which axes of ``op`` an axis consists that split or fuse made."""
+    settled: int = 0
+    """So many directives belong to an rfactor and stay."""
 
     def __post_init__(self) -> None:
         self.leaf_iter_vars = [*self.op.axis, *self.op.reduce_axis]
         self.roots = list(self.leaf_iter_vars)
+        self.layout = self.tensor.shape
 
     @property
     def name(self) -> str:
@@ -210,25 +220,64 @@ class Stage:
         those of the flattened buffer.
 
         :param pad_value: what stands in places that belong to no element.
-        :raises TEError: if an axis of the result was split, fused or reordered before.
+        A further call maps the indices of the layout so far, and its loops replace those that are there.  So do the
+        loops of a first call, if the axes were split, fused or reordered before.
+
+        :raises TEError: if a loop that is replaced was marked, fused with a reduction, or is one where another stage is
+            computed.
         """
-        rank = self.tensor.ndim
+        rank = len(self.layout)
         index_map = (
             mapping_function if isinstance(mapping_function, IndexMap) else IndexMap.from_func(mapping_function, rank)
         )
-        old = [] if self.is_placeholder else list(self.op.axis)
-        if self.leaf_iter_vars[: len(old)] != old:
-            raise TEError(
-                f"{self.name}: transform_layout rewrites the loops over the whole tensor, and some of them were "
-                "changed already; call it before split, fuse, tile and reorder"
-            )
         made = [] if self.is_placeholder else [Var.fresh(n) for n in _names(index_map)]
-        self._note("transform_layout", (index_map, pad_value), made, str(index_map))
-        if old:
-            self.extents.update(zip(made, index_map.padded_shape(self.tensor.shape), strict=True))
-            self.leaf_iter_vars[: len(old)] = made
-            self.op = StageOp(self.op.name, made, self.op.reduce_axis)
+        if not self.is_placeholder:
+            self._replace_axes(made)
+        self.layout = index_map.padded_shape(self.layout)
+        self.extents.update(zip(made, self.layout, strict=False))
+        order = tuple(self.leaf_iter_vars)
+        self._note("transform_layout", (index_map, pad_value, order), made, str(index_map))
         return made
+
+    def _replace_axes(self, made: list[Var]) -> None:
+        """Loops over a new layout in place of the loops over the elements, whatever these were made into.
+
+        What was said about the order and the parts of the old loops has no effect any more, so it is left out; what
+        rests on one of them is refused.
+        """
+        own = set(self.op.axis)
+        gone = [v for v in self.leaf_iter_vars if self._parts(v) & own]
+        for v in gone:
+            if not self._parts(v) <= own:
+                raise TEError(
+                    f"{self.name}: transform_layout replaces the loops over the elements, and {v.name} is fused with "
+                    "a reduction; fuse after transform_layout"
+                )
+        for d in self.directives[self.settled :]:
+            if d.name in MARKS and self._parts(d.arguments[0]) & own:
+                raise TEError(
+                    f"{d.text} ({d.line}) is about a loop that transform_layout replaces; call {d.name} after it, with "
+                    "one of the axes that it returns"
+                )
+        for s in self.schedule.stages:
+            if s.attach is not None and s.attach[0] is self and s.attach[1] in gone:
+                call = s.attach[2]
+                raise TEError(
+                    f"{call.text} ({call.line}) is about a loop that transform_layout replaces; call compute_at after "
+                    "it, with one of the axes that it returns"
+                )
+        self.directives[self.settled :] = [d for d in self.directives[self.settled :] if not self._only_loops(d, own)]
+        first = self.leaf_iter_vars.index(gone[0]) if gone else 0
+        rest = [v for v in self.leaf_iter_vars if v not in gone]
+        self.leaf_iter_vars = [*rest[:first], *made, *rest[first:]]
+        self.op = StageOp(self.op.name, made, self.op.reduce_axis)
+
+    def _only_loops(self, d: Directive, axes: set[Var]) -> bool:
+        """Whether a directive is about the order of loops, or the parts of some of these axes."""
+        return d.name == "reorder" or (d.name in ("split", "fuse") and bool(self._parts(d.arguments[0]) & axes))
+
+    def _parts(self, axis: Var) -> frozenset[Var]:
+        return self.made_from.get(axis, frozenset({axis}))
 
     # -- writing down ------------------------------------------------------------------------------------------------
 
@@ -247,6 +296,7 @@ class Stage:
         self._check(old)
         first = self.leaf_iter_vars.index(old[0])
         self.leaf_iter_vars[first : first + len(old)] = made
+        self.made_from.update(dict.fromkeys(made, frozenset().union(*(self._parts(v) for v in old))))
         self._note(name, arguments, made, text)
 
     def _mark(self, name: str, axis: Var, *more: str) -> None:

@@ -187,11 +187,47 @@ def test_lets_of_literals() -> None:
 
 
 def test_a_pointer_let() -> None:
-    match func_of('p: T.let[T.handle("float32", "shared")] = A.data', "T.call_packed(p)").body:
+    given = 'p: T.let[T.handle("float32", "shared")] = T.call_extern("handle", "get")'
+    match func_of(given, "T.call_packed(p)").body:
         case LetStmt(var=Var(type=PointerType(scope="shared"))):
             pass
         case other:
             pytest.fail(str(other))
+
+
+def test_a_pointer_to_a_buffer_is_its_block() -> None:
+    """A cast of a pointer moves nothing (RFC on vectorized TIR); what is cast is named by the buffer over it."""
+    expected = ['V = T.decl_buffer((4,), "float32x4", data=A.data)', "T.call_packed(A.data)"]
+    for declared, pointer in (
+        ('p: T.let[T.handle("float32")]', "A.data"),
+        ('p: T.handle("float32x4")', 'T.Cast("float32x4", A.data)'),
+        ('p: T.let[T.handle("float32x4")]', 'T.Cast("handle", A.data)'),
+        ("p: T.handle", 'T.reinterpret("handle", A.data)'),
+        ("p", 'T.reinterpret(A.data, dtype="handle")'),
+        ("p", 'T.reinterpret("handle", T.Cast("handle", A.data))'),
+    ):
+        view = 'V = T.decl_buffer((4,), "float32x4", data=p)'
+        assert body_lines(f"{declared} = {pointer}", view, "T.call_packed(p)") == expected
+    for pointer in ("T.reinterpret(T.handle().ty, A.data)", 'T.Cast("float32x4", A.data)'):  # the first is TVM's text
+        view = f'V = T.decl_buffer((4,), "float32x4", data={pointer})'
+        assert body_lines(view, "T.call_packed(A.data)") == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            'p: T.handle("float32x4") = T.Cast("float32x2", A.data)',
+            "a pointer to float32x2, the name is declared for fl",
+        ),
+        ('p: T.let[T.handle("float32", "shared")] = A.data', "A points to the scope global, not to shared"),
+        ('p: T.handle("float32x4") = T.Cast("float32x4", n)', "p has type float32x4\\*, its value float32x4"),
+        ('V = T.decl_buffer((4,), "float32x4", data=T.Cast("handle", n))', "data= takes the data of a buffer"),
+    ],
+)
+def test_casts_that_give_no_pointer(line: str, words: str) -> None:
+    with pytest.raises(ScriptError, match=words):
+        func_of(line)
 
 
 def test_rebinding_in_order_is_shadowing_and_in_an_inner_scope_refused() -> None:

@@ -166,6 +166,11 @@ class BindingParser(AnnotationParser):
             return []
         if not isinstance(found, (Expr, int, float, PlainUndef)):
             raise self.error(node, "this is not a value that a variable can have")
+        with self.located(node):
+            block = self.block_of(found, want)
+        if block is not None:
+            self.bind(target, name, block)
+            return []
         value = self.typed(node, found, like)
         kind = want or (value.type if isinstance(value, Var) else value.dtype)
         var = Var.fresh(name, kind)

@@ -12,6 +12,8 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
+from verified_tir.ir.script.pointers import block_of
+from verified_tir.ir.script.separators import stored
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.sugar import const
 
@@ -22,6 +24,7 @@ BUFFER_ARGS = ("shape", "dtype", "data", *_OPTIONS)
 
 Only the first five are taken by position: then some dialects have the scope, and others an offset in bytes.
 """
+_DATA_FIRST = ("data", "shape", "dtype", *_OPTIONS)
 ALLOC_ARGS = (*BUFFER_ARGS, "annotations")
 """Arguments of ``T.alloc_buffer`` and the like."""
 MATCH_ARGS = ("param", *BUFFER_ARGS)
@@ -112,7 +115,7 @@ class BufferParser(ExprParser):
             given = args["axis_separators"]
             if not isinstance(given, (ast.List, ast.Tuple)):
                 raise self.error(given, "axis_separators is a list of positions")
-            separators = tuple([self.int_constant(e) for e in given.elts])
+            separators = stored([self.int_constant(e) for e in given.elts], self.source.numbering)
         data = self.data_pointer(args["data"]) if "data" in args else None
         if data is not None and isinstance(data.type, PointerType):
             if "scope" in args and scope != data.type.scope:
@@ -142,14 +145,32 @@ class BufferParser(ExprParser):
         found = self.value(node)
         if isinstance(found, Buffer):
             return found.data
-        if isinstance(found, Var) and found.dtype.code == "handle":
-            return found
+        with self.located(node):
+            block = block_of(found)
+        if block is not None:
+            return block
         raise self.error(node, "data= takes the data of a buffer, such as A.data")
+
+    def block_of(self, value: object, want: DType | PointerType | None) -> Var | None:
+        """The block of a buffer that a pointer points to, casts aside: a name of it is the block itself."""
+        if want is None and not (isinstance(value, Expr) and value.dtype.code == "handle"):
+            return None
+        if want is not None and not isinstance(want, PointerType) and want.code != "handle":
+            return None
+        found = block_of(value, want)
+        return found if any(found is b.data for b in self.scope.buffers()) else None
 
     def declaration(self, node: ast.Call, names: tuple[str, ...] = BUFFER_ARGS) -> tuple[Layout, dict[str, ast.expr]]:
         """Layout and arguments of ``T.alloc_buffer(…)`` and the like."""
+        if names is BUFFER_ARGS and node.args and self._is_pointer(node.args[0]):
+            names = _DATA_FIRST
         args = match_arguments(self.source, node, names, positional=5)
         return self.layout(args, node), args
+
+    def _is_pointer(self, node: ast.expr) -> bool:
+        """Whether an argument is ``A.data`` or a handle: RFC 63 writes ``T.buffer_decl(A.data, [6], "float32")``."""
+        found = self.value(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        return isinstance(found, Var) and found.dtype.code == "handle"
 
     def make(self, node: Located, name: str, layout: Layout) -> Buffer:
         """The declared buffer; a layout that does not fit together is reported at ``node``."""

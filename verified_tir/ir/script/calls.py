@@ -251,7 +251,7 @@ def _if_then_else(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
 def _cast(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     # unlike x.astype(…), this is a cast even if the type stays the same
     args = match_arguments(p.source, node, ("dtype", "value"), 2)
-    dtype, value = p.dtype(args["dtype"]), p.expr(args["value"])
+    dtype, value = p.type_of_cast(args["dtype"]), p.expr(args["value"])
     lanes = max(dtype.lanes, value.dtype.lanes)
     return Cast(dtype.with_lanes(lanes), broadcast_to(value, lanes))
 
@@ -262,8 +262,10 @@ def _cast_value_first(p: ExprParser, node: ast.Call, want: DType | None) -> Expr
 
 
 def _reinterpret(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
-    args = match_arguments(p.source, node, ("dtype", "value"), 2)
-    dtype, value = p.dtype(args["dtype"]), p.expr(args["value"])
+    keywords = [k.arg for k in node.keywords]
+    names = ("value", "dtype") if keywords == ["dtype"] and len(node.args) == 1 else ("dtype", "value")
+    args = match_arguments(p.source, node, names, 2)
+    dtype, value = p.type_of_cast(args["dtype"]), p.expr(args["value"])
     return Call(dtype, "reinterpret", (value,))
 
 

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
+from verified_tir.ir.dtype import HANDLE, DType
 from verified_tir.ir.expr import (
     Binary,
     BinaryOp,
@@ -175,7 +175,20 @@ class ExprParser(Reader):
             result = Binary(op, broadcast_to(result, other.dtype.lanes), broadcast_to(other, result.dtype.lanes))
         return result
 
+    def typing(self, node: ast.expr) -> bool | None:
+        """What a comparison of dtypes says, ``A[0].dtype == "float32"``; ``None`` of another expression."""
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as op], comparators=[right]) if any(
+                isinstance(e, ast.Attribute) and e.attr == "dtype" for e in (left, right)
+            ):
+                same = self.dtype(left) is self.dtype(right)
+                return same if isinstance(op, ast.Eq) else not same
+        return None
+
     def _comparison(self, node: ast.Compare) -> Value:
+        said = self.typing(node)
+        if said is not None:
+            return said
         operands = [self.number(n) for n in (node.left, *node.comparators)]
         found: list[Expr | Plain] = []
         for k, how in enumerate(node.ops):
@@ -221,6 +234,13 @@ class ExprParser(Reader):
                 prefix = self.t_name(inner)
                 return None if prefix is None else f"{prefix}.{attr}"
         return None
+
+    def type_of_cast(self, node: ast.expr) -> DType:
+        """The type that a cast gives; ``T.handle("float32x4")`` and TVM's ``T.handle().ty`` are pointers."""
+        inner = node.value if isinstance(node, ast.Attribute) and node.attr == "ty" else node
+        if isinstance(inner, ast.Call) and self.t_name(inner.func) == "handle":
+            return HANDLE
+        return self.dtype(node)
 
     def _attribute(self, node: ast.Attribute) -> Value:
         name = self.t_name(node)

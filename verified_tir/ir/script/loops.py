@@ -129,6 +129,8 @@ class LoopParser(StmtParser):
             if isinstance(node.func, ast.Name) and node.func.id == "range":
                 return [self._range(node, "serial", ("start", "stop", "step"), 3)]
             name = self.t_name(node.func)
+            if isinstance(node.func, ast.Name) and node.func.id == "grid" and not self.scope.has("grid"):
+                name = "grid"  # as after ``from tvm.script.tir import grid``, and in RFC 63
             if name in LOOP_KINDS:
                 if name == "thread_binding":
                     return [self._range(node, "thread_binding", ("start", "stop", "thread", "annotations", "step"), 3)]

@@ -22,6 +22,7 @@ from verified_tir.ir.script.exprs import ExprParser
 from verified_tir.ir.script.funcs import FuncParser
 from verified_tir.ir.script.names import identifier
 from verified_tir.ir.script.scope import Scope
+from verified_tir.ir.script.separators import SeparatorNumbering
 from verified_tir.ir.script.source import Located, ScriptError, Source
 from verified_tir.ir.script.values import Value
 
@@ -29,20 +30,25 @@ _FUNCTION_OPTIONS = ("private", "check_well_formed", "s_tir", "persistent")
 _NAMESPACES = frozenset({"tir", "tirx", "T"})
 
 
-def parse(text: str, filename: str = "<string>") -> IRModule:
+def parse(text: str, filename: str = "<string>", *, axis_separators: SeparatorNumbering = "tvm") -> IRModule:
     """The functions of a text, in its order; a module class contributes its functions.
 
+    :param axis_separators: how the text counts them: by the axis behind, as TVM does, or by the one in front
+        (``"rfc39"``).
     :raises ScriptError: for any mistake in the text.
     """
-    return parse_source(Source(text, filename), Surroundings())
+    return parse_source(Source(text, filename, numbering=axis_separators), Surroundings())
 
 
-def parse_func(text: str, filename: str = "<string>", name: str | None = None) -> PrimFunc:
+def parse_func(
+    text: str, filename: str = "<string>", name: str | None = None, *, axis_separators: SeparatorNumbering = "tvm"
+) -> PrimFunc:
     """The one function of a text, or the one called ``name``.
 
+    :param axis_separators: see :func:`parse`.
     :raises ScriptError: for any mistake in the text, if there is no such function, or several and no name is given.
     """
-    module = parse(text, filename)
+    module = parse(text, filename, axis_separators=axis_separators)
     names = [key for key, _ in module.functions]
     if name is None:
         if len(names) != 1:

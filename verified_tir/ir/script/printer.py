@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, INT64, VOID, DType, PointerType
@@ -11,6 +13,7 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names, identifier
+from verified_tir.ir.script.separators import SeparatorNumbering
 from verified_tir.ir.script.write_expr import quote
 from verified_tir.ir.script.write_stmt import StmtWriter, bound_buffers
 from verified_tir.ir.stmt import SKIP, Stmt
@@ -22,7 +25,11 @@ _TYPE_VAR_HEADER = "# from typing import TypeVar"
 
 
 def script(
-    node: PrimFunc | IRModule | Stmt | Expr, mark: Mapping[Path, str] | None = None, *, flat: bool = False
+    node: PrimFunc | IRModule | Stmt | Expr,
+    mark: Mapping[Path, str] | None = None,
+    *,
+    flat: bool = False,
+    axis_separators: SeparatorNumbering = "tvm",
 ) -> str:
     """The text of a program or a piece of one, in the dialect of TVM 0.27.
 
@@ -32,19 +39,22 @@ def script(
     A let or an allocation that ends before the scope around it is written as a ``with``, which TVM 0.27 cannot read.
     With ``flat`` it reaches to the end of that scope instead: the same meaning, not the same tree.
 
+    :param axis_separators: how they are counted: by the axis behind, as TVM does, or by the one in front
+        (``"rfc39"``), as :func:`parse` reads with the same option.
     :raises IRError: if a path marks no statement.
     """
+    style = _Style(flat, axis_separators)
     match node:
         case PrimFunc():
-            lines, places = script_lines(node, flat=flat)
+            lines, places = _lines(node, style)
         case Stmt():
-            writer = _piece(node, flat)
+            writer = _piece(node, style)
             writer.scope(node, (), 0)
             lines, places = writer.lines, writer.places
         case IRModule():
-            return _module(node, flat)
+            return _module(node, style)
         case _:
-            return _piece(node, flat).expr(node)
+            return _piece(node, style).expr(node)
     for path, message in (mark or {}).items():
         if path not in places:
             raise IRError(f"no statement at path {path}")
@@ -52,10 +62,26 @@ def script(
     return "\n".join(lines)
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class _Style:
+    flat: bool
+    separators: SeparatorNumbering
+
+    def writer(self, names: Names) -> StmtWriter:
+        made = StmtWriter(names, self.flat)
+        made.numbering = self.separators
+        return made
+
+
 def script_lines(func: PrimFunc, *, flat: bool = False) -> tuple[list[str], dict[Path, int]]:
     """The lines of a function's text; for every path into its body the index of the line that starts the statement."""
+    return _lines(func, _Style(flat, "tvm"))
+
+
+def _lines(func: PrimFunc, style: _Style) -> tuple[list[str], dict[Path, int]]:
     symbols = _type_vars(func, _reserved(func))
-    writer = StmtWriter(Names(), flat)
+    writer = style.writer(Names())
     writer.functions = {func.name: func.ret_type or VOID}
     _function(writer, func, func.name, symbols, 0)
     head = [_TYPE_VAR_HEADER] if symbols else []
@@ -64,7 +90,7 @@ def script_lines(func: PrimFunc, *, flat: bool = False) -> tuple[list[str], dict
     return [*head, *writer.lines], {path: line + len(head) for path, line in writer.places.items()}
 
 
-def _piece(node: Node, flat: bool) -> StmtWriter:
+def _piece(node: Node, style: _Style) -> StmtWriter:
     """A writer in which everything that is free in the piece has its name already."""
     names = Names()
     nodes = list(walk(node))
@@ -75,13 +101,13 @@ def _piece(node: Node, flat: bool) -> StmtWriter:
     for v in free_vars(node):
         if v not in names.blocks:
             names.give(v)
-    return StmtWriter(names, flat)
+    return style.writer(names)
 
 
 # -- modules ----------------------------------------------------------------------------------------------------------
 
 
-def _module(module: IRModule, flat: bool) -> str:
+def _module(module: IRModule, style: _Style) -> str:
     reserved: frozenset[str] = frozenset()
     symbols: dict[str, dict[Var, str]] = {}
     for key, func in module.functions:
@@ -94,7 +120,7 @@ def _module(module: IRModule, flat: bool) -> str:
     lines += [f'{name} = TypeVar("{name}")' for name in sorted(reserved)]
     lines += ["@I.ir_module", "class Module:"]
     for k, (key, func) in enumerate(module.functions):
-        writer = StmtWriter(Names(reserved), flat)
+        writer = style.writer(Names(reserved))
         writer.functions = returns
         _function(writer, func, key, symbols[key], 1)
         lines += ([""] if k else []) + writer.lines

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, final
 
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script.separators import SeparatorNumbering
 
 
 class ScriptError(IRError):
@@ -58,6 +59,7 @@ class Source:
     filename: str = "<string>"
     line_offset: int = 0
     indented: bool = False
+    numbering: SeparatorNumbering = "tvm"
     lines: list[str] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -54,7 +54,7 @@ class StmtParser(BindingParser):
             case ast.While(test=test, body=body, orelse=[]):
                 return While(self.condition(test), self.body(body))
             case ast.Assert(test=test, msg=msg):
-                return Assert(self.condition(test), self.message(msg))
+                return self.assertion(test, self.message(msg))
             case ast.For():
                 return self.loop(node)
             case ast.With():
@@ -74,6 +74,17 @@ class StmtParser(BindingParser):
     def block(self, node: ast.With, call: ast.Call) -> Stmt:
         """``with T.sblock(name): …``."""
         raise self.error(node, "a block cannot stand here")
+
+    def assertion(self, test: ast.expr, message: str) -> Stmt:
+        """``assert``: what it says about types (RFC 39 and 63) is known here, and no statement is left of it."""
+        said = self.typing(test)
+        if said is None:
+            return Assert(self.condition(test), message)
+        if not said and isinstance(test, ast.Compare):
+            found = [self.value(e) for e in (test.left, *test.comparators)]
+            types = " and ".join(str(e) for e in found)
+            raise self.error(test, f"this does not hold: the dtypes are {types}")
+        return SKIP
 
     def message(self, node: ast.expr | None) -> str:
         """The message of an assertion: a string, or TVM's ``("RuntimeError", ["part", …])``."""

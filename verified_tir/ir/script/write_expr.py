@@ -38,6 +38,7 @@ from verified_tir.ir.script.annotations import LITERAL_DICT, LITERAL_TARGET
 from verified_tir.ir.script.calls import OPAQUE_INT32, OPAQUE_LIKE_FIRST, OPAQUE_TYPED_FIRST
 from verified_tir.ir.script.linear import extent_between, is_stable
 from verified_tir.ir.script.names import Names
+from verified_tir.ir.script.separators import SeparatorNumbering, shown
 from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
@@ -74,6 +75,7 @@ class ExprWriter:
         self.names = names
         self.functions: Mapping[str, DType] = {}
         """Functions of the same text, with the type that each returns."""
+        self.numbering: SeparatorNumbering = "tvm"
         self.opaque = False
         """Whether the expression stands where an unknown call needs no type."""
 
@@ -272,7 +274,7 @@ class ExprWriter:
         if b.scope != "global" or inherited != "global":
             parts.append(f"scope={quote(b.scope)}")
         if b.axis_separators:
-            parts.append(f"axis_separators={list(b.axis_separators)}")
+            parts.append(f"axis_separators={shown(b.axis_separators, self.numbering)}")
         return ", ".join(parts)
 
     # -- annotations -----------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
+from verified_tir.ir.script.separators import SeparatorNumbering, stored
 from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import any_of, const
 from verified_tir.ir.visit import free_vars, nodes_of
@@ -167,7 +168,9 @@ def map_of_buffer(buffer: Buffer, index_map: IndexMap | Callable[..., Any]) -> I
     return IndexMap.from_func(index_map, len(buffer.shape), dtype)
 
 
-def set_axis_separator(session: Session, block: str, which: BufferIn, positions: Sequence[int]) -> None:
+def set_axis_separator(
+    session: Session, block: str, which: BufferIn, positions: Sequence[int], numbering: SeparatorNumbering = "tvm"
+) -> None:
     """Give a buffer of a block other axis separators; its elements stay where they are."""
     buffer = buffer_in(session, block, which)
     path = session.allocation(buffer) or ()
@@ -175,6 +178,10 @@ def set_axis_separator(session: Session, block: str, which: BufferIn, positions:
         isinstance(k, bool) or not isinstance(k, int) for k in positions
     ):
         raise fail(f"axis separators are a list of numbers, not {positions!r}", path)
+    try:
+        positions = list(stored(positions, numbering))
+    except IRError as problem:
+        raise fail(str(problem), path) from None
     rank = len(buffer.shape)
     if list(positions) != sorted(positions) or any(not 0 <= k <= rank for k in positions):
         raise fail(f"axis separators {list(positions)} must ascend within the {rank} dimensions of {buffer.name}", path)

@@ -25,6 +25,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.logic.verdict import Proved, Refuted
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.captured import in_either_layout
 
 # -- what was said -----------------------------------------------------------------------------------------------------
 
@@ -59,8 +60,9 @@ def element_value(value: Any, buffer: Buffer, what: str) -> Expr:
 def called(function: Callable[..., Any], buffer: Buffer, layout: LayoutMap, new: Buffer) -> Any:
     """What a function of the new indices gives, over ``layout.inverse_inputs``.
 
-    It may read the buffer itself, at its old indices.  A function with one parameter more is given the transformed
-    buffer too (``new`` stands for it), to be read at new indices, as RFC 77 has it.
+    It may read the buffer itself: at new indices, as RFC 77 has it, or at old ones, if as many are given.  Where both
+    are as many, they are the old ones; a function with one parameter more is given the transformed buffer (``new``
+    stands for it).
 
     :raises IRError: if it takes another number of indices.
     """
@@ -76,8 +78,8 @@ def called(function: Callable[..., Any], buffer: Buffer, layout: LayoutMap, new:
                 f"the padding of {buffer.name} is a function of {len(own)} indices (and, if it wants to read it, the "
                 f"transformed buffer): {problem}"
             ) from problem
-        return function(*own, new)
-    return function(*own)
+        return in_either_layout(function, (*own, new), buffer, new)
+    return in_either_layout(function, own, buffer, new)
 
 
 def transformed(buffer: Buffer, layout: LayoutMap) -> Buffer:
