@@ -7,8 +7,8 @@
                                                           for i in range(4): … u …
 
 Blocks that nothing uses go first, and a buffer that is computed element by element from another one, which is not
-needed any more then, takes its place (``reuse_in_place.py``).  Allocations around one sequence whose lifetimes cross are
-grouped by a linear scan (``share_blocks.py``).  For the others:
+needed any more then, takes its place (``reuse_in_place.py``).  Allocations around one sequence whose lifetimes cross
+are grouped by a linear scan (``share_blocks.py``).  For the others:
 
 A buffer is alive from the first statement of a sequence that uses it to the last.  Allocations are first narrowed to
 these statements, and taken out of serial loops; then those that stand in one sequence, in one scope, share.  A block
