@@ -113,3 +113,26 @@ def test_the_copy_for_other_threads_is_refused() -> None:
     assert s.notes
     with pytest.raises(Refuted, match="from outside"):
         s.bind(s.get_loops(copy)[0], "blockIdx.x")
+
+
+def test_loops_of_one_iteration_are_kept_if_asked_for() -> None:
+    s = bound(DOUBLE)
+    s.reverse_compute_at(s.cache_write("B", 0, "local"), "j", preserve_unit_loops=True)
+    s.compute_at(s.cache_read("B", 0, "local"), "j", preserve_unit_loops=True)
+    assert (
+        body(s)
+        == """\
+    for i in T.thread_binding(4, thread="blockIdx.x"):
+        for j in T.thread_binding(8, thread="threadIdx.x"):
+            A_local = T.alloc_buffer((1, 1), "float32", scope="local")
+            B_local = T.alloc_buffer((1, 1), "float32", scope="local")
+            for ax0, ax1 in T.grid(1, 1):
+                with T.sblock("A_local"):
+                    A_local[0, 0] = A[i, j]
+            with T.sblock("B"):
+                B_local[0, 0] = A_local[0, 0] * T.float32(2.0)
+            for ax0, ax1 in T.grid(1, 1):
+                with T.sblock("B_local_back"):
+                    B[i, j] = B_local[0, 0]
+"""
+    )

@@ -95,18 +95,17 @@ class ValuePrimitives(Primitives):
         What several iterations read is computed several times.  The buffer shrinks to what one iteration needs.
 
         :param block: the block's name, or the outermost loop of its nest.
-        :param preserve_unit_loops: TVM's; loops of one iteration are not kept, whatever it says.
+        :param preserve_unit_loops: keep loops of one iteration around the block.
         :param index: TVM's; -1, the last place that is possible, is the only one (see ``move_before``).
         :raises ScheduleError: if something else reads what the block stores, or its inputs change on the way.
         """
-        del preserve_unit_loops
         _last(index)
 
         def steps(s: Session) -> None:
             if loop == COMPUTE_INLINE:
                 inline.compute_inline(s, str(block))
             elif loop != COMPUTE_ROOT:
-                compute.compute_at(s, block, loop)
+                compute.compute_at(s, block, loop, unit_loops=preserve_unit_loops)
 
         self._do("compute_at", (block, loop), steps)
 
@@ -118,19 +117,18 @@ class ValuePrimitives(Primitives):
         the last element that it reads was stored.
 
         :param block: the block's name, or the outermost loop of its nest.
-        :param preserve_unit_loops: TVM's; loops of one iteration are not kept, whatever it says.
+        :param preserve_unit_loops: keep loops of one iteration around the block.
         :param index: TVM's; -1, the last place that is possible, is the only one (see ``move_before``).
         :raises ScheduleError: if some instance belongs to no iteration, or something stands in between that keeps its
             place.
         """
-        del preserve_unit_loops
         _last(index)
 
         def steps(s: Session) -> None:
             if loop == COMPUTE_INLINE:
                 reverse_inline.reverse_compute_inline(s, str(block))
             elif loop != COMPUTE_ROOT:
-                reverse_compute_at(s, block, loop)
+                reverse_compute_at(s, block, loop, unit_loops=preserve_unit_loops)
 
         self._do("reverse_compute_at", (block, loop), steps)
 

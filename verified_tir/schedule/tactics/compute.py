@@ -23,12 +23,13 @@ from verified_tir.schedule.tactics.regions import box_of
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
 
 
-def compute_at(session: Session, block: Handle, loop: Handle) -> None:
+def compute_at(session: Session, block: Handle, loop: Handle, *, unit_loops: bool = False) -> None:
     """Compute what ``block`` stores at the beginning of each iteration of ``loop``, as far as that iteration reads it.
 
     The block must store to one local buffer, and nothing else may read what it stores.
 
     :param block: the block's name; or the outermost loop of its nest, if that has none.
+    :param unit_loops: keep loops of one iteration.
     """
     where, consumer = session.loop(loop)
     producer = producer_of(session, block, loop)
@@ -48,7 +49,8 @@ def compute_at(session: Session, block: Handle, loop: Handle) -> None:
     where, _ = session.loop(loop)
     simplify_expressions(session, where)
     decide_branches(session, where)
-    remove_trivial_loops(session, (*where, 0))
+    if not unit_loops:
+        remove_trivial_loops(session, (*where, 0))
     narrow(session, producer.buffer, session.loop(loop)[1].var, box)
     for marked in licensed:
         session.apply(of_kind(session.loop(marked.var)[0], marked.kind, marked.thread))

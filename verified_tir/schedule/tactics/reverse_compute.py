@@ -69,10 +69,11 @@ class Renewed:
     new_of_old: tuple[Expr, ...]
 
 
-def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
+def reverse_compute_at(session: Session, block: Handle, loop: Handle, *, unit_loops: bool = False) -> None:
     """Run a block, which reads what the nest around ``loop`` stores, at the end of the iterations of ``loop``.
 
     :param block: the block's name; or the outermost loop of its nest, with all that this holds.
+    :param unit_loops: keep loops of one iteration.
     """
     where, target = session.loop(loop)
     place = session.place(block)
@@ -83,7 +84,7 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle) -> None:
     around = session.loops_around((*where, 0), shared + 1)
 
     def moved(produced: Produced, element: tuple[Expr, ...]) -> None:
-        _moved(session, nest, around, produced, element)
+        _moved(session, nest, around, produced, element, unit_loops)
         if produced.buffer not in session.func.buffers and produced.buffer in session.buffers:
             narrow(session, produced.buffer, around[-1].var)
 
@@ -191,7 +192,9 @@ def _corners(nest: Nest, loads: list[Load], produced: Produced) -> Iterator[tupl
 # -- the nest under other loops ----------------------------------------------------------------------------------------
 
 
-def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, element: tuple[Expr, ...]) -> None:
+def _moved(
+    session: Session, nest: Nest, around: list[For], produced: Produced, element: tuple[Expr, ...], unit_loops: bool
+) -> None:
     """Put the nest under the loops ``around``, and merge these."""
     fresh = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in around}
     inner = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in nest.loops}
@@ -207,10 +210,10 @@ def _moved(session: Session, nest: Nest, around: list[For], produced: Produced, 
         assert producer is not None
         session.apply(moves.fuse(producer[:-1], producer[-1]))
         consumer = _last(session, loop_path(session.func, s.var))
-    if remove_decided_loops(session, consumer):
+    if remove_decided_loops(session, consumer, unit_loops=unit_loops):
         simplify_expressions(session, consumer)
     decide_branches(session, consumer)
-    while isinstance(session.left(consumer), For):
+    while not unit_loops and isinstance(session.left(consumer), For):
         if not remove_trivial_loops(session, consumer):
             break  # it stops, too, where the statement at the place has become another
 

@@ -13,6 +13,7 @@ from verified_tir.index.fold import folded
 from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Var
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import SKIP, Allocate, AttrStmt, Block, DeclBuffer, For, If, LetStmt, Seq, Stmt
+from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, mentions, substitute
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.schedule import moves, rule_builders
@@ -82,16 +83,19 @@ def guards_of(chain: Iterable[Stmt], mapping: Mapping[Var, Expr]) -> tuple[Expr,
     return tuple(c for condition in found for c in conjuncts(condition))
 
 
-def remove_decided_loops(session: Session, path: Path) -> int:
+def remove_decided_loops(session: Session, path: Path, *, unit_loops: bool = False) -> int:
     """``for x: for y: if x == e and c: S`` ⟶ ``for y: if c: S[x := e]`` in the nest at a place, where e stands outside
-    of it; gives how many loops went."""
+    of it; gives how many loops went.
+
+    :param unit_loops: leave a loop of one iteration in the place of each.
+    """
     removed = 0
-    while any(session.succeeds(way) for way in _decisions(session, path)):
+    while any(session.succeeds(way) for way in _decisions(session, path, unit_loops)):
         removed += 1
     return removed
 
 
-def _decisions(session: Session, path: Path) -> Iterator[Callable[[], None]]:
+def _decisions(session: Session, path: Path, unit_loops: bool) -> Iterator[Callable[[], None]]:
     """The loops of a nest that a condition decides, each as a step that removes it."""
     chain: list[Stmt] = []
     stmt = session.left(path)
@@ -105,15 +109,20 @@ def _decisions(session: Session, path: Path) -> Iterator[Callable[[], None]]:
             for x, e in ((guard.a, guard.b), (guard.b, guard.a)):
                 loop = next((s for s in loops if s.var is x and s.kind == "serial"), None)
                 if loop is not None and inside.isdisjoint(free_vars(e)):
-                    yield partial(_decide, session, path, chain, loop, e, guard)
+                    yield partial(_decide, session, path, chain, loop, e, guard, unit_loops)
 
 
-def _decide(session: Session, path: Path, chain: list[Stmt], loop: For, value: Expr, guard: Expr) -> None:
-    others = [s for s in chain if isinstance(s, For) and s is not loop]
+def _decide(
+    session: Session, path: Path, chain: list[Stmt], loop: For, value: Expr, guard: Expr, unit_loops: bool
+) -> None:
+    others = [s for s in chain if isinstance(s, For) and (s is not loop or unit_loops)]
     fresh: dict[Var, Expr] = {loop.var: value}
     news: list[NewLoop] = []
     for s in others:
         var = Var.fresh(s.var.name, s.var.dtype)
+        if s is loop:
+            news.append(NewLoop(var, const(0, var.dtype), const(1, var.dtype), s.kind, s.thread, s.annotations))
+            continue
         low, extent = substitute(s.min, fresh), substitute(s.extent, fresh)
         news.append(NewLoop(var, low, extent, s.kind, s.thread, s.annotations))
         fresh[s.var] = var
@@ -121,13 +130,13 @@ def _decide(session: Session, path: Path, chain: list[Stmt], loop: For, value: E
               Binary("lt", value, substitute(loop.min + loop.extent, fresh)))  # fmt: skip
     kept = [substitute(c, fresh) for c in guards_of(chain, {}) if c is not guard]
     old_of_new = tuple(fresh[s.var] for s in chain if isinstance(s, For))
-    new_of_old = tuple(s.var for s in others)
+    new_of_old = tuple(const(0, s.var.dtype) if s is loop else s.var for s in others)
     ways = [
         partial(session.apply, moves.reindex(path, len(chain), tuple(news), tuple(guards), old_of_new, new_of_old))
         for guards in (kept, [*kept, *beyond])
     ]
     session.first_of(ways)
-    session.renamed.update({s.var: new for s in others if isinstance(new := fresh[s.var], Var)})
+    session.renamed.update({s.var: new for s in others if s is not loop and isinstance(new := fresh[s.var], Var)})
     session.gone[loop.var] = "it made one iteration"
 
 
