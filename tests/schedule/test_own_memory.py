@@ -125,10 +125,10 @@ def test_loops_of_one_iteration_are_kept_if_asked_for() -> None:
     for i in T.thread_binding(4, thread="blockIdx.x"):
         for j in T.thread_binding(8, thread="threadIdx.x"):
             A_local = T.alloc_buffer((1, 1), "float32", scope="local")
-            B_local = T.alloc_buffer((1, 1), "float32", scope="local")
             for ax0, ax1 in T.grid(1, 1):
                 with T.sblock("A_local"):
                     A_local[0, 0] = A[i, j]
+            B_local = T.alloc_buffer((1, 1), "float32", scope="local")
             with T.sblock("B"):
                 B_local[0, 0] = A_local[0, 0] * T.float32(2.0)
             for ax0, ax1 in T.grid(1, 1):
