@@ -137,12 +137,12 @@ def reorder_sum(session: Session, handles: Sequence[Handle], word: str) -> None:
 
     :param word: the buffer whose float sum may be rounded in another order.
     """
+    block = _initialised_in(session, handles)
     try:
         with session.atomic():
-            reorder(session, handles, word)
+            reorder(session, handles, word if block is None else "")  # a word costs another proof of all steps
         return
     except TacticFailed as failed:
-        block = _initialised_in(session, handles)
         if block is None:
             raise
         top = min((session.loop(h) for h in handles), key=lambda found: len(found[0]))[1].var
