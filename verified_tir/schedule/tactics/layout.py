@@ -16,7 +16,7 @@ from verified_tir.ir.script.separators import SeparatorNumbering, stored
 from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import any_of, const
 from verified_tir.ir.visit import free_vars, nodes_of
-from verified_tir.kernel.effects import written_blocks
+from verified_tir.kernel.effects import opaque_calls, written_blocks
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
@@ -67,7 +67,8 @@ def buffer_in(session: Session, block: str, which: BufferIn) -> Buffer:
             found = reads if kind == "read" else writes
             if not 0 <= k < len(found):
                 names = ", ".join(b.name for b in found) or "none"
-                raise fail(f"block {block} has no {kind} buffer number {k}; it {kind}s {names}")
+                why = f"; what its opaque calls {kind} is not known" if opaque_calls(label.body) else ""
+                raise fail(f"block {block} has no {kind} buffer number {k}; it {kind}s {names}{why}")
             return found[k]
         case str() | Buffer():
             name = which if isinstance(which, str) else which.name
