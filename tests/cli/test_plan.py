@@ -87,6 +87,14 @@ def test_what_was_fused_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"rewrites fused     {fused}, each with the program beside it" in out
 
 
+def test_operators_keep_their_names(capsys: pytest.CaptureFixture[str]) -> None:
+    where = Path("named.graph")
+    code, _, _ = plan(capsys, saved(small()), "conv2d=NHWC", operators=True, output=where)
+    assert code == 0 and "data_layout='NHWC'" in where.read_text()
+    code, _, err = plan(capsys, "m.graph", "conv2d=NHWC", operators=True, certify=Path("proofs"))
+    assert code == 2 and "--operators and --certify exclude each other" in err
+
+
 def test_the_planned_graph_is_written_and_computes_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     graph = small()
     plan(capsys, saved(graph), "conv2d=NCHW4c", output=Path("planned.graph"))

@@ -212,14 +212,17 @@ return r""")
     )
     assert graph.outputs[0].shape == (4, 4)
     assert [sorted(n.attrs) for n in graph.nodes] == [
-        ["padding", "strides"], ["axis"], ["max", "min"], ["shape"],
+        ["data_layout", "kernel_layout", "padding", "strides"], ["axis"], ["max", "min"], ["shape"],
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("y = R.nn.conv2d(x, w, data_layout='NHWC')\nreturn y", "data_layout='NCHW' only, not 'NHWC'"),
+        (
+            "y = R.nn.conv2d(x, w, data_layout='NCHW4c')\nreturn y",
+            "a layout here is an arrangement of NCHW, not 'NCHW4c'",
+        ),
         ("y = R.matmul(x, x, out_dtype='float64')\nreturn y", "out_dtype='void' only, not 'float64'"),
         ("y: R.Tensor((2,), 'float32') = R.nn.relu(x)\nreturn y", r"this is R.Tensor\(\(1, 2, 4, 4\)"),
         ("with R.dataflow():\n    y = R.nn.relu(x)\nreturn y", r"a dataflow block ends with R.output"),

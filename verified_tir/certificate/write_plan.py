@@ -17,6 +17,7 @@ from verified_tir.certificate.plan_graphs import array_hash
 from verified_tir.certificate.plan_layouts import write_layout
 from verified_tir.certificate.plans import SCHEMA, sealed_plan
 from verified_tir.certificate.write import Origin, Written
+from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.layouts import PLAIN
 from verified_tir.graph.plan import Plan
@@ -36,7 +37,11 @@ def write_plan(
     :param name: of the model, as a path below the folder; the certificates stand below it.
     :param layouts: what was asked for, as a person wrote it.
     :param model: the file that the model came from.
+    :raises GraphError: if moved nodes have the names of their operators: certificates are about moved programs.
     """
+    named = next((n for n in made.relaid if n.func is None), None)
+    if named is not None:
+        raise GraphError(f"{named}: certificates are about moved programs; plan without operators=True")
     writer = _Writer(made, name, model or name)
     writer.certificates(progress)
     constants = writer.constants(made.before), writer.constants(made.graph)

@@ -65,6 +65,7 @@ Layout = Annotated[list[str], option("--layout", metavar="OPERATOR=LAYOUT", text
 ModelShape = Annotated[list[str], option("--shape", metavar="NAME=SHAPE", text=_SHAPE)]
 FlowText = Annotated[str, typer.Option("--flow", metavar="backward|forward", help=_FLOW)]
 Fuse = Annotated[bool, option("--fuse", text="Put rewrites that are left into the programs beside them.")]
+Operators = Annotated[bool, option("--operators", text="Let moved nodes keep the names of operators that they are.")]
 Padded = Annotated[str, typer.Option("--pad", metavar="large|always|never", help=_PAD)]
 Hoist = Annotated[bool, option("--hoist", text="First lift rewrites of layouts out of PrimFuncs; these are frozen.")]
 Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
@@ -99,6 +100,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
     flow: FlowText = "backward",
     pad: Padded = "large",
     fuse: Fuse = False,
+    operators: Operators = False,
     hoist: Hoist = False,
     certify: Certify = None,
     diagram: Diagram = None,
@@ -129,6 +131,7 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
         verbose,
         quiet,
         cache=not no_cache,
+        operators=operators,
     )
     raise typer.Exit(run_plan(options))
 

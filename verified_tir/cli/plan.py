@@ -46,6 +46,7 @@ class Options:
     verbose: bool = False
     quiet: bool = False
     cache: bool = True
+    operators: bool = False
 
 
 def run(options: Options) -> int:
@@ -69,6 +70,8 @@ def _run(options: Options) -> int:
 
     if not options.layouts and not options.hoist:
         raise GraphError("say which operators shall have which layouts, as in --layout conv2d=NCHW16c")
+    if options.operators and options.certify is not None:
+        raise GraphError("--operators and --certify exclude each other: certificates are about moved programs")
     start = time.perf_counter()
     graph, _ = load_model(options.model, options.shape)
     frozen: dict[Node, Frozen] = dict(frozen_by(options.layouts, graph, options.pad))
@@ -82,7 +85,13 @@ def _run(options: Options) -> int:
         frozen = dict(frozen_by(options.layouts, graph, options.pad)) | dict(frozen_by_hoisting(graph))
     loaded = time.perf_counter() - start
     made = planned(
-        graph, frozen, options.flow, fuse=options.fuse, quiet=options.quiet or options.json, cache=options.cache
+        graph,
+        frozen,
+        options.flow,
+        fuse=options.fuse,
+        quiet=options.quiet or options.json,
+        cache=options.cache,
+        operators=options.operators,
     )
     if isinstance(made, str):
         print(f"vtir: refused: {made}", file=sys.stderr)
@@ -109,6 +118,7 @@ def planned(
     fuse: bool = False,
     quiet: bool = False,
     cache: bool = True,
+    operators: bool = False,
 ) -> Plan | str:
     """The plan; or why the kernel refuses it: a frozen node whose program cannot be moved to its layouts.
 
@@ -123,7 +133,7 @@ def planned(
     way: Flow = "forward" if flow == "forward" else "backward"
     with bar("planning", quiet=quiet) as progress, without_store(not cache):
         try:
-            return plan(graph, frozen, flow=way, fuse=fuse, progress=progress)
+            return plan(graph, frozen, flow=way, fuse=fuse, operators=operators, progress=progress)
         except GraphError as problem:
             if isinstance(problem.__cause__, ScheduleError):
                 return str(problem)

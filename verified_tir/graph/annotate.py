@@ -140,7 +140,9 @@ class Annotations:
 
     def _layouts(self, node: Node, text: str) -> list[Layouts]:
         data, _, weights = text.partition(":")
-        xs, ys = (self._of(data, "NCHW", v) for v in (node.inputs[0], node.output))
+        plain = str(node.attrs.get("data_layout") or node.attrs.get("layout") or "NCHW")
+        out = str(node.attrs.get("out_layout") or plain)
+        xs, ys = self._of(data, plain, node.inputs[0]), self._of(data, out, node.output)
         kernels, rest = self._of_weights(node, data, weights)
         return [([x, *ws], [y]) for x in xs for y in ys for ws in itertools.product(kernels, *rest)] if kernels else [
             ([x], [y]) for x in xs for y in ys]  # fmt: skip
@@ -172,7 +174,7 @@ class Annotations:
         if node.op not in ("nn.conv2d", "nn.conv2d_transpose"):
             return [], []
         w, *bias = node.inputs[1:]
-        plain = "OIHW" if node.op == "nn.conv2d" else "IOHW"
+        plain = str(node.attrs.get("kernel_layout") or ("OIHW" if node.op == "nn.conv2d" else "IOHW"))
         tile = "".join(re.findall(r"(\d+)c", data))
         named = weights or (f"{plain}{tile}i{tile}o" if tile else plain)
         # constants take what they are given: where both would do, they are not padded

@@ -21,6 +21,7 @@ from verified_tir.graph.elide import prove_needless
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import External
 from verified_tir.graph.fuse import Fusion, fuse_plan
+from verified_tir.graph.identify import keep_operators
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout
 from verified_tir.graph.options import Flow, Frozen, Option, Options, plain_option
@@ -86,6 +87,7 @@ def plan(
     external: Mapping[Node, External] | None = None,
     fuse: bool = False,
     padded_sums: bool = False,
+    operators: bool = False,
     progress: Progress | None = None,
 ) -> Plan:
     """Choose layouts around the frozen nodes, prove the programs in them, and rewrite the graph.
@@ -98,6 +100,8 @@ def plan(
     :param fuse: put rewrites that are left into the programs beside them, where that can be proved (``graph.fuse``).
     :param padded_sums: let sums run over the padding of their operands in whole tiles, where all of it is zero; that
         is proved to leave the bits of the sums as they are.
+    :param operators: let moved nodes keep the names of their operators, where one with other attributes means the moved
+        program: ``sum(axis=[1])``, ``nn.conv2d(data_layout="NHWC")``.  The others are calls of their programs.
     :raises GraphError: if a frozen node's program cannot be moved to its layouts.
     """
     start = time.perf_counter()
@@ -127,6 +131,8 @@ def plan(
         gone = {why: n for n, why in left if why not in {w for _, w in made.rewrites}}
         made.cost -= sum(cost(made.stands_for[n.inputs[0]][0]) for n in gone.values())
         proofs += [f.proof for f in made.fused]
+    if operators:
+        keep_operators(made)
     made.theorems = list(dict.fromkeys(r.theorem for r in proofs))
     for n, r in made.relaid.items():
         if r.theorem.reassociated:

@@ -32,10 +32,9 @@ _OPERATORS = {"nn.leakyrelu": "nn.leaky_relu"}
 """Operators of Relax that have another name here."""
 
 _USUAL: dict[str, dict[str, Sequence[Any]]] = {
-    "nn.conv2d": {"data_layout": ["NCHW"], "kernel_layout": ["OIHW"], "out_layout": ["NCHW", "", None]},
     "nn.conv2d_transpose": {"data_layout": ["NCHW"], "kernel_layout": ["IOHW"], "out_layout": ["NCHW", "", None]},
-    "nn.max_pool2d": {"layout": ["NCHW"], "out_layout": ["NCHW", "", None], "count_include_pad": [False, True]},
-    "nn.avg_pool2d": {"layout": ["NCHW"], "out_layout": ["NCHW", "", None], "dilation": [[1, 1], (1, 1), 1]},
+    "nn.max_pool2d": {"count_include_pad": [False, True]},
+    "nn.avg_pool2d": {"dilation": [[1, 1], (1, 1), 1]},
     "nn.layer_norm": {"center": [True], "scale": [True]},
     "layout_transform": {"axis_separators": [None, [], ()], "input_axis_separators": [None, [], ()]},
     "take": {"mode": ["fast"]},
@@ -75,6 +74,8 @@ def ours(op: str, types: Sequence[TensorType], attrs: Mapping[str, Any]) -> dict
         usual = value in _USUAL.get(op, {}).get(key, ())
         if key == "out_dtype":
             usual = value in ("void", "", None) or (bool(types) and value == types[0].dtype)
+        if key == "out_layout" and value is None:  # that of the data
+            continue
         if name in known:
             found[name] = [value] if _is_list(op, name) and isinstance(value, int) else value
         elif usual:

@@ -50,7 +50,7 @@ from verified_tir.schedule.recording import Call, recorded, repeat
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.session import Handle, Session, TacticFailed
 from verified_tir.schedule.shown import listed, map_text, short
-from verified_tir.schedule.tactics import layout, reduction
+from verified_tir.schedule.tactics import assume, layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
 from verified_tir.schedule.trace_recording import Tracer
 from verified_tir.schedule.verdicts import open_store
@@ -200,11 +200,21 @@ class Schedule(
         if not isinstance(found, tuple):
             raise report("race freedom", found, self.func, self.theorem)
 
-    def script(self) -> str:
-        """The program's text."""
+    def script(self, *, padding: bool = False) -> str:
+        """The program's text.
+
+        :param padding: what the relation says of the padding of parameters is written into the text, as RFC 77's
+            ``T.assume`` at its beginning; then ``Schedule(text)`` knows it, too.
+        """
         from verified_tir.ir.script import script
 
-        return script(self.func)
+        if not padding:
+            return script(self.func)
+        told = Session(self.theorem, self._session.prover)
+        for b in self.func.buffers:
+            if assume.assumed_paddings(told, b):
+                assume.assume_padding(told, b)
+        return script(told.func)
 
     def loops(self, block: str | Buffer | None = None) -> list[Var]:
         """The loops in program order, or those around a block, outermost first.

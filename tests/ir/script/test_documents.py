@@ -110,6 +110,36 @@ def fn(X: T.Buffer((2, 3), "float32")):
     )
 
 
+def test_the_declarations_of_rfc_63() -> None:
+    module = parse("""
+@T.prim_func
+def buffer_alias(A: T.Buffer[(16,), "float"]):
+    A_vector = T.buffer_decl([4], "float32x4", data=A.data)
+
+@T.prim_func
+def buffer_alloc():
+    A = T.buffer_decl([4, 4], "float32")
+    Allocate(A.data, [16], "float32")
+""")
+    assert 'A_vector = T.decl_buffer((4,), "float32x4", data=A.data)' in script(module["buffer_alias"])
+    assert 'A = T.alloc_buffer((4, 4), "float32")' in script(module["buffer_alloc"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ('Allocate(X.data, [6], "float32")', "X has memory already"),
+        ('A = T.alloc_buffer([4, 4], "float32")\n    Allocate(A.data, [16], "float32")', "A has memory already"),
+        ('A = T.buffer_decl([4, 4], "float32")\n    Allocate(A.data, [15], "float32")', "A needs float32 for as many"),
+        ('A = T.buffer_decl([4, 4], "float32")\n    Allocate(A.data, [16], "int32")', "A needs float32 for as many"),
+        ('A = T.buffer_decl([4, 4], "float32")\n    Allocate(A.data)', "the argument extents is missing"),
+    ],
+)
+def test_allocations_that_are_not_of_a_declaration(lines: str, words: str) -> None:
+    with pytest.raises(ScriptError, match=words):
+        parse(f'@T.prim_func\ndef f(X: T.Buffer([2, 3], "float32")):\n    {lines}\n')
+
+
 def test_data_is_first_only_if_it_is_data() -> None:
     head = '@T.prim_func\ndef f(X: T.Buffer([2, 3], "float32"), n: T.int32):\n    '
     for call in ('T.buffer_decl(X.data, [n], "float32", data=X.data)', "T.buffer_decl(X.data)",

@@ -7,6 +7,7 @@ from typing import Any
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.operators.arranged import arranged, computed
 from verified_tir.graph.operators.elementwise import batch_and_rest, broadcast_shape, dims, extents
 from verified_tir.graph.operators.registry import operator
 from verified_tir.graph.operators.shape import surrounded
@@ -18,13 +19,19 @@ from verified_tir.script import tir as T  # noqa: N812
 from verified_tir.te.tensor import Tensor
 
 
-def _biased(x: Tensor, bias: Tensor | None) -> Tensor:
-    """x[n, c, …] with a number added for each channel."""
+def _biased(x: Tensor, bias: Tensor | None, layout: str = "") -> Tensor:
+    """x[n, c, …] with a number added for each channel; stored in a layout."""
     if bias is None:
         return x
     if dims(bias) != dims(x)[1:2]:
         raise GraphError(f"a bias of shape {shape_text(dims(bias))} does not fit {dim_text(dims(x)[1])} channels")
-    return te.compute(x.shape, lambda b, k, *at: x(b, k, *at) + bias(k), name="bias_add")
+
+    def element(b: Var, k: Var, *at: Var) -> Expr:
+        return x(b, k, *at) + bias(k)
+
+    if layout:
+        return computed(x.shape, element, "bias_add", layout)
+    return te.compute(x.shape, element, name="bias_add")
 
 
 @operator("nn.conv")
@@ -39,13 +46,19 @@ def conv(
 
 
 @operator("nn.conv2d")
-def conv2d(
+def conv2d(  # noqa: PLR0913 - as many as Relax has
     x: Tensor, w: Tensor, bias: Tensor | None = None, *, strides: Sequence[int] = (1, 1),
     padding: Sequence[int] = (0, 0, 0, 0), dilation: Sequence[int] = (1, 1), groups: int = 1,
+    data_layout: str = "NCHW", kernel_layout: str = "OIHW", out_layout: str = "",
 ) -> Tensor:  # fmt: skip
-    """Convolution of x[n, c, h, w] with w[o, c / groups, kh, kw], in ``groups`` groups of channels."""
+    """Convolution of x[n, c, h, w] with w[o, c / groups, kh, kw], in ``groups`` groups of channels.
+
+    ``data_layout``, ``kernel_layout`` and ``out_layout`` (that of the data unless said) are other orders.
+    """
     _check_ranks(x, w)
-    return _convolved("conv2d", x, w, bias, groups, **over_two("conv2d", strides, padding, dilation))
+    x, w = arranged(x, data_layout, "NCHW"), arranged(w, kernel_layout, "OIHW")
+    given = over_two("conv2d", strides, padding, dilation)
+    return _convolved("conv2d", x, w, bias, groups, layout=out_layout or data_layout, **given)
 
 
 def _check_ranks(*tensors: Tensor) -> None:
@@ -54,7 +67,9 @@ def _check_ranks(*tensors: Tensor) -> None:
             raise GraphError(f"{t.name} has 4 dimensions, not {t.ndim}")
 
 
-def _convolved(name: str, x: Tensor, w: Tensor, bias: Tensor | None, groups: int, **attributes: Any) -> Tensor:
+def _convolved(
+    name: str, x: Tensor, w: Tensor, bias: Tensor | None, groups: int, layout: str = "", **attributes: Any
+) -> Tensor:
     n, (c, *_) = batch_and_rest(x)
     o, i, *kernel = extents(w)
     if groups < 1 or c % groups or o % groups or i != c // groups:
@@ -67,7 +82,9 @@ def _convolved(name: str, x: Tensor, w: Tensor, bias: Tensor | None, groups: int
         channel = inner if groups == 1 else k // (o // groups) * i + inner
         return te.sum(big[(b, channel, *windows.places(at, axes))] * w[(k, inner, *axes)], axis=[inner, *axes])
 
-    return _biased(te.compute(windows.shape(n, o), element, name=name), bias)
+    if layout and bias is None:
+        return computed(windows.shape(n, o), element, name, layout)
+    return _biased(te.compute(windows.shape(n, o), element, name=name), bias, layout)
 
 
 @operator("nn.conv_transpose")

@@ -8,6 +8,7 @@ from typing import Any
 
 from verified_tir import te
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.operators.arranged import arranged, computed
 from verified_tir.graph.operators.elementwise import batch_and_rest, dims, extents
 from verified_tir.graph.operators.reduction import REDUCERS, reduced
 from verified_tir.graph.operators.registry import operator
@@ -38,21 +39,26 @@ def max_pool(
 @operator("nn.max_pool2d")
 def max_pool2d(
     x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0, 0, 0),
-    dilation: Sequence[int] = (1, 1), ceil_mode: bool = False,
+    dilation: Sequence[int] = (1, 1), ceil_mode: bool = False, layout: str = "NCHW", out_layout: str = "",
 ) -> Tensor:  # fmt: skip
-    """Greatest element of each window of x[n, c, h, w]; padding never wins, nor does NaN (as in onnxruntime)."""
+    """Greatest element of each window of x[n, c, h, w]; padding never wins, nor does NaN (as in onnxruntime).
+
+    ``layout`` and ``out_layout`` (the same unless said) are other orders.
+    """
+    x = arranged(x, layout, "NCHW")
     _image(x)
     windows = windows_over(x, pool_size, **over_two("max_pool2d", strides, padding, dilation), ceil=ceil_mode)
-    return _greatest("max_pool2d", x, windows)
+    return _greatest("max_pool2d", x, windows, out_layout or layout)
 
 
-def _greatest(name: str, x: Tensor, windows: Windows) -> Tensor:
+def _greatest(name: str, x: Tensor, windows: Windows, layout: str = "") -> Tensor:
     big, axes = surrounded(x, windows.before, windows.after, least_value(x.dtype)), windows.axes()
 
     def element(b: Var, c: Var, *i: Var) -> te.Reduce:
         return MAX(big[(b, c, *windows.places(i, axes))], axis=axes)
 
-    return te.compute(windows.shape(*dims(x)[:2]), element, name=name)
+    shape = windows.shape(*dims(x)[:2])
+    return computed(shape, element, name, layout) if layout else te.compute(shape, element, name=name)
 
 
 @operator("nn.max_pool_places")
@@ -122,9 +128,13 @@ def avg_pool(
 @operator("nn.avg_pool2d")
 def avg_pool2d(
     x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0, 0, 0),
-    ceil_mode: bool = False, count_include_pad: bool = False,
+    ceil_mode: bool = False, count_include_pad: bool = False, layout: str = "NCHW", out_layout: str = "",
 ) -> Tensor:  # fmt: skip
-    """Average of each window of x[n, c, h, w]: of the elements in it, or with the padding."""
+    """Average of each window of x[n, c, h, w]: of the elements in it, or with the padding.
+
+    ``layout`` and ``out_layout`` (the same unless said) are other orders.
+    """
+    x = arranged(x, layout, "NCHW")
     _image(x)
     given: dict[str, Any] = over_two("avg_pool2d", strides, padding)
     windows = windows_over(x, pool_size, **given, ceil=ceil_mode)
@@ -144,7 +154,7 @@ def avg_pool2d(
         count = const(math.prod(pool_size), x.dtype) if whole else T.cast(along(i, 0) * along(j, 1), x.dtype)
         return total(b, k, i, j) / count
 
-    return te.compute(total.shape, average, name="avg_pool2d")
+    return computed(total.shape, average, "avg_pool2d", out_layout or layout)
 
 
 def _sums(x: Tensor, windows: Windows) -> Tensor:

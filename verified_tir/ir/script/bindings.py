@@ -7,6 +7,7 @@ read as *wrappers*: functions from the statements that follow to one statement.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -17,9 +18,11 @@ from verified_tir.ir.script.annotations import AnnotationParser
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.buffers import ALLOC_ARGS, BUFFER_ARGS, MATCH_ARGS
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
+from verified_tir.ir.script.linear import constant_difference
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.script.values import EnvThread, PlainUndef, Selection, Value, broadcast_to, is_plain, typed
-from verified_tir.ir.stmt import Allocate, DeclBuffer, LetStmt, Stmt, Store, seq
+from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, LetStmt, Stmt, Store, seq
+from verified_tir.ir.sugar import as_expr, const
 from verified_tir.ir.visit import substitute
 
 Wrapper: TypeAlias = Callable[[Stmt], Stmt]
@@ -247,7 +250,24 @@ class BindingParser(AnnotationParser):
         if layout.data is not None:
             raise self.error(args["data"], "an allocation has no data of its own yet; use T.decl_buffer")
         annotations = self.annotations(args["annotations"]) if "annotations" in args else ()
-        return self.allocate(target, self.make(call, name, layout), annotations)
+        made = self.make(call, name, layout)
+        if called in VIEWS:
+            self.unallocated.add(made.data)
+        return self.allocate(target, made, annotations)
+
+    def allocated(self, call: ast.Call) -> Stmt:
+        """RFC 63's ``Allocate(A.data, [16], "float32")`` of a buffer that was declared without data: it has its own."""
+        args = match_arguments(self.source, call, ("buffer_var", "extents", "dtype"), 3)
+        pointer = self.data_pointer(args["buffer_var"])
+        if pointer not in self.unallocated:
+            raise self.error(args["buffer_var"], f"{pointer.name} has memory already, or is declared somewhere else")
+        buffer = next(b for b in self.scope.buffers() if b.data is pointer)
+        size = as_expr(math.prod(buffer.shape, start=const(1)))
+        given = as_expr(math.prod(self.extents(args["extents"]), start=const(1)))
+        if constant_difference(size, given) != 0 or self.dtype(args["dtype"]) is not buffer.dtype:
+            raise self.error(call, f"{buffer.name} needs {buffer.dtype} for as many elements as its shape has")
+        self.unallocated.discard(pointer)
+        return SKIP
 
     def old_allocate(self, target: Located, name: str, call: ast.Call) -> Piece:
         """``A = T.allocate([16], "float32", "global")``: the name stands for block and flat buffer alike."""

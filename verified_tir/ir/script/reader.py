@@ -45,6 +45,8 @@ class Reader:
         """Functions of the text that may be called, with the type each returns."""
         self.symbols: set[Var] = set()
         """Variables that a declaration such as ``n = T.int32()`` made and that nothing has given a value yet."""
+        self.unallocated: set[Var] = set()
+        """Blocks of buffers that were declared without data, and of which no ``Allocate`` was read yet."""
         self.opaque_depth = 0
         """Above zero where an unknown call may stand: in an expression statement, and inside opaque calls."""
 

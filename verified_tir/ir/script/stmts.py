@@ -105,6 +105,8 @@ class StmtParser(BindingParser):
             case ast.Call(func=ast.Attribute(value=buffer, attr="vstore")):
                 return self.vector_store(value, buffer)
         name = self.t_name(value.func) if isinstance(value, ast.Call) else None
+        if isinstance(value, ast.Call) and (name == "Allocate" or _is_plain(value.func, "Allocate")):
+            return self.allocated(value)
         if isinstance(value, ast.Call) and name is not None:
             match name:
                 case "evaluate" | "Evaluate":
@@ -225,3 +227,7 @@ class StmtParser(BindingParser):
 def thread_name(call: ast.Call) -> str:
     """The name that ``T.launch_thread(thread, n)`` binds when none is given: that of the ``T.env_thread``."""
     return call.args[0].id if call.args and isinstance(call.args[0], ast.Name) else "_"
+
+
+def _is_plain(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

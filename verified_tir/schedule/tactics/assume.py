@@ -87,13 +87,18 @@ def add_constraint(session: Session, c: BufferConstraint, before: Handle | None,
     for_all(session, c.buffer, c.indices, condition, before, axiom, c)
 
 
+def assumed_paddings(session: Session, buffer: Buffer) -> list[BufferConstraint]:
+    """What the relation says of a parameter's padding when the program begins."""
+    declared = [p for p in session.theorem.paddings if p.buffer is buffer and p.value is not None and not p.owed]
+    return [c for c in (of_padding(p, False) for p in declared) if c.predicate is not FALSE]
+
+
 def assume_padding(session: Session, name: str | Buffer) -> None:
     """RFC 77's stage: what the relation says of a parameter's padding, assumed where the program begins."""
     buffer, path = find_buffer(session, name)
     if path is not None:
         raise fail(f"{buffer.name} is a local buffer: its padding is what the program stores there", path)
-    declared = [p for p in session.theorem.paddings if p.buffer is buffer and p.value is not None and not p.owed]
-    known = [c for c in (of_padding(p, False) for p in declared) if c.predicate is not FALSE]
+    known = assumed_paddings(session, buffer)
     if not known:
         owed = any(p.buffer is buffer and p.owed for p in session.theorem.paddings)
         why = ": the program writes it, and owes its padding at the end" if owed else ""
