@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from tests.ir.script.texts import PROGRAMS
 from tests.nightly import few
 from tests.parts.syntax import syntactic_functions
+from verified_tir import Schedule
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse, script
@@ -135,3 +136,26 @@ def test_tvm_reads_random_programs(func: PrimFunc) -> None:
     except Exception as e:
         assume(not any(reason in str(e) for reason in FOLDED))
         raise
+
+
+def test_a_schedule_takes_tvm_functions_and_modules() -> None:
+    text = """# from tvm.script import tirx as T
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.sblock("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = A[vi] + 1
+"""
+    func = tvm.script.from_source(text)
+    wanted = Schedule(text).script()
+    for given in (func, tvm.IRModule({"f": func})):
+        s = Schedule(given)
+        assert s.script().replace('    T.func_attr({"global_symbol": "f"})\n', "") == wanted
+        s.split("i", [2, None])
+
+
+@pytest.mark.parametrize("given", [None, 3, []])
+def test_a_schedule_of_something_else(given: object) -> None:
+    with pytest.raises(TypeError, match="a schedule takes a PrimFunc, a module, their text, or TVM's, not"):
+        Schedule(given)

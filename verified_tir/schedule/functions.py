@@ -30,18 +30,20 @@ from verified_tir.kernel.calls import Arguments, instantiate
 # -- in ----------------------------------------------------------------------------------------------------------------
 
 
-def program_of(
-    func: PrimFunc | IRModule | str, name: str | None = None
-) -> tuple[PrimFunc, list[tuple[str, str]], PrimFunc]:
+def program_of(func: object, name: str | None = None) -> tuple[PrimFunc, list[tuple[str, str]], PrimFunc]:
     """The function to schedule; its calls with the texts of the functions whose assumptions are to be proved there; and
     the same function with all blocks as they were written, those of called functions too, for what they claim.
 
+    :param func: a program, a module, TVMScript text, or a function or module of TVM's, which is read as its text.
     :param name: which function of a module; the only one, or ``main``, unless given.
     :raises Misfit: if functions call each other in a circle, or a call does not fit the function that it names.
     :raises IRError: if there are several functions to choose from, or none of that name.
+    :raises TypeError: for another object.
     """
-    if isinstance(func, str):
-        func = parse(func)
+    if isinstance(func, str) or is_of_tvm(func):
+        func = parse(func if isinstance(func, str) else func.script())  # type: ignore[attr-defined]
+    if not isinstance(func, (PrimFunc, IRModule)):
+        raise TypeError(f"a schedule takes a PrimFunc, a module, their text, or TVM's, not {type(func).__name__}")
     module = func if isinstance(func, IRModule) else IRModule(((func.name, func),))
     refuse_recursion(module)
     names = [key for key, _ in module.functions]
@@ -56,6 +58,11 @@ def program_of(
     written = expand_calls(module, wanted)
     program, owed = linked(module, expand_blocks(written))
     return program, [(block, script(callee)) for block, callee in owed], written
+
+
+def is_of_tvm(program: object) -> bool:
+    """Whether this is a function or a module of TVM's, which can say its text."""
+    return type(program).__module__.partition(".")[0] == "tvm" and hasattr(program, "script")
 
 
 def linked(module: IRModule, func: PrimFunc) -> tuple[PrimFunc, list[tuple[str, PrimFunc]]]:

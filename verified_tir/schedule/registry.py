@@ -18,6 +18,7 @@ from typing import Literal, final
 
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.functions import is_of_tvm
 from verified_tir.schedule.schedule import Schedule
 
 Program = PrimFunc | IRModule | str
@@ -66,7 +67,7 @@ def schedule(
     :raises TypeError: if ``program`` is not a program, as in a decorator without arguments.
     :raises ValueError: for another expectation.
     """
-    if not isinstance(program, (PrimFunc, IRModule, str)):
+    if not isinstance(program, (PrimFunc, IRModule, str)) and not is_of_tvm(program):
         raise TypeError(f"@schedule(program) takes a program, not a {type(program).__name__}")
     if expect not in ("proved", "refused"):
         raise ValueError(f'expect is "proved" or "refused", not {expect!r}')

@@ -103,7 +103,7 @@ class Schedule(
 ):
     """A program and the theorem about what it has become.
 
-    :param func: the program: a ``PrimFunc``, a module, or TVMScript text.
+    :param func: the program: a ``PrimFunc``, a module, or TVMScript text; or TVM's own function or module.
     :param name: the function of a module; the only one, or ``main``, unless given.  Calls of the others are expanded.
     :param budget: resource limit of one integer query (Z3's rlimit); larger decides more and takes longer.
     :param cache: whether verdicts are kept on disk, and those of earlier runs believed (see ``docs/trust.md``).
@@ -114,7 +114,7 @@ class Schedule(
     @seldom_collected()
     def __init__(
         self,
-        func: PrimFunc | IRModule | str,
+        func: PrimFunc | IRModule | str | Any,
         *,
         name: str | None = None,
         budget: int = INTEGER_BUDGET,
