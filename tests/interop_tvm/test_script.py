@@ -149,13 +149,13 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
 """
     func = tvm.script.from_source(text)
     wanted = Schedule(text).script()
-    for given in (func, tvm.IRModule({"f": func})):
-        s = Schedule(given)
+    for program in (func, tvm.IRModule({"f": func})):
+        s = Schedule(program)
         assert s.script().replace('    T.func_attr({"global_symbol": "f"})\n', "") == wanted
         s.split("i", [2, None])
 
 
-@pytest.mark.parametrize("given", [None, 3, []])
-def test_a_schedule_of_something_else(given: object) -> None:
+@pytest.mark.parametrize("program", [None, 3, []])
+def test_a_schedule_of_something_else(program: object) -> None:
     with pytest.raises(TypeError, match="a schedule takes a PrimFunc, a module, their text, or TVM's, not"):
-        Schedule(given)
+        Schedule(program)
