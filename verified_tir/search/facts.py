@@ -218,15 +218,22 @@ def after_run(known: Known, e: Element) -> Iterator[Term]:
     chosen = any(t.op == "ite" for a in run.aliasing if a.value is not None for t in f.subterms(a.value.value))
     tried = properties(value_of(e.value.sort), DEFINED, chosen and is_thorough(known))
     for name, holds in tried:
-        before = f.replace(holds, {value_of(e.value.sort): run.older.value, DEFINED: run.older.defined})
-        if _may_have_been(known, run.older, holds) or known.follows(before, f"{e.buffer.name} {name} before the loop"):
+        if _may_have_been(run.older, holds) or _held_before(known, run.older, name, holds):
             yield from known.invariant(e, name, holds)
 
 
-def _may_have_been(known: Known, older: Element, holds: Term) -> bool:
+def _may_have_been(older: Element, holds: Term) -> bool:
     """Whether it is worth asking for an invariant though it is not known to hold before: other iterations of a loop
     further out may have initialised the element, which one says more of."""
     return holds is DEFINED and isinstance(older.version.event, Ran) and older.version.event.reached is not None
+
+
+def _held_before(known: Known, older: Element, name: str, holds: Term) -> bool:
+    """Whether an element had a property; what is none is left to the kernel."""
+    if not isinstance(holds, Term):
+        return True
+    said = f.replace(holds, {value_of(older.value.sort): older.value, DEFINED: older.defined})
+    return known.follows(said, f"{older.buffer.name} {name} before the loop")
 
 
 def _certain(known: Known, w: Witness | None) -> bool:
