@@ -250,7 +250,7 @@ def test_what_an_induction_supposes_it_supposes_of_its_own_moments() -> None:
 
 
 def test_what_holds_since_a_store_needs_one_that_ran() -> None:
-    """Iterations of a ``while`` loop are not told apart, so none is that of the store; before the loop it may have held."""
+    """Iterations of a ``while`` loop are not told apart, so none is that of the store; it may have held before."""
     where = after("A[0] = 5\nwhile X[0] > 0:\n    X[0] = X[0] - 1\n    A[0] = 5")
     known, e, five = here(where), element(where, "A", 0), f.eq(value_of(f.INT), f.integer(5))
     run = known.run(e)
