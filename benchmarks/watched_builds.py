@@ -4,7 +4,8 @@
     python benchmarks/watched_builds.py --only llama matmul16 --reasons
 
 One line a build: the changes that were judged, by verdict; functions that could not be read; what was not compared;
-seconds of the build alone, and the seconds that the validator adds.  ``--reasons`` adds, for each build, the reasons
+seconds of the build alone, the seconds that the validator adds, and the processor's for all (on a machine that others
+use, too, they say more).  ``--reasons`` adds, for each build, the reasons
 of what was not decided; ``--json`` writes all reports.
 
 Kernels for a GPU are lowered as far as TVM gets without a device.
@@ -204,26 +205,23 @@ def unread(report: StepReport) -> bool:
     return "not read" in report.text or "cannot print" in report.text
 
 
-def watched(name: str, options: argparse.Namespace) -> tuple[list[StepReport], float, float]:
-    """The reports of a build, the seconds that it takes alone, and those that the validator adds."""
+def watched(name: str, options: argparse.Namespace) -> tuple[list[StepReport], float, float, float]:
+    """The reports of a build, the seconds that it takes alone, those that the validator adds, and the processor's."""
     make, build = BUILDS[name]
     start = time.perf_counter()
     build(make())
     alone = time.perf_counter() - start
     instrument = ValidatingInstrument(
-        on_different="collect", limits=Limits(seconds=options.seconds), **_more(options), show_table=False
-    )
-    start = time.perf_counter()
+        on_different="collect", limits=Limits(seconds=options.seconds), show_table=False, jobs=options.jobs,
+        total_seconds=options.total,
+    )  # fmt: skip
+    start, processor = time.perf_counter(), time.process_time()
     with tvm.transform.PassContext(instruments=[instrument]):
         build(make())
-    return instrument.reports, alone, time.perf_counter() - start - alone
+    return instrument.reports, alone, time.perf_counter() - start - alone, time.process_time() - processor
 
 
-def _more(options: argparse.Namespace) -> dict[str, Any]:
-    return {}
-
-
-def line(name: str, reports: Iterable[StepReport], alone: float, added: float) -> str:
+def line(name: str, reports: Iterable[StepReport], alone: float, added: float, processor: float) -> str:
     reports = list(reports)
     counts = Counter(r.status for r in reports)
     blind = sum(unread(r) for r in reports)
@@ -231,16 +229,18 @@ def line(name: str, reports: Iterable[StepReport], alone: float, added: float) -
     none = counts["not validated"]
     unknown = sum(counts[s] for s in ("unknown", "races unknown", "unsupported", "failed")) - blind
     judged = equal + different + unknown + blind
-    return f"{name:14} {judged:6} {equal:6} {different:6} {unknown:6} {blind:6} {none:6} {alone:7.1f} {added:7.1f}"
+    return f"{name:14} {judged:6} {equal:6} {different:6} {unknown:6} {blind:6} {none:6} {alone:7.1f} {added:7.1f} {processor:7.1f}"
 
 
-HEAD: Final = f"{'build':14} judged  equal differ unknwn unread not-vd   alone   added"
+HEAD: Final = f"{'build':14} judged  equal differ unknwn unread not-vd   alone   added     cpu"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", default=list(BUILDS), metavar="BUILD", choices=list(BUILDS))
     parser.add_argument("--seconds", type=float, default=20.0, help="for one comparison")
+    parser.add_argument("--total", type=float, help="for all comparisons of a build")
+    parser.add_argument("--jobs", type=int, default=0, help="other processes that compare")
     parser.add_argument("--reasons", action="store_true")
     parser.add_argument("--json", type=Path, help="write all reports to this folder, one file a build")
     options = parser.parse_args()
@@ -249,8 +249,8 @@ def main() -> int:
     print(HEAD, flush=True)
     for name in options.only:
         with contextlib.redirect_stderr(io.StringIO()):
-            reports, alone, added = watched(name, options)
-        print(line(name, reports, alone, added), flush=True)
+            reports, *seconds = watched(name, options)
+        print(line(name, reports, *seconds), flush=True)
         if options.reasons:
             told = Counter(
                 f"{r.status}: {r.text[:150]}  [{r.step}]" for r in reports
