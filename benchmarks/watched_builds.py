@@ -229,10 +229,11 @@ def line(name: str, reports: Iterable[StepReport], alone: float, added: float, p
     none = counts["not validated"]
     unknown = sum(counts[s] for s in ("unknown", "races unknown", "unsupported", "failed")) - blind
     judged = equal + different + unknown + blind
-    return f"{name:14} {judged:6} {equal:6} {different:6} {unknown:6} {blind:6} {none:6} {alone:7.1f} {added:7.1f} {processor:7.1f}"
+    counted = "".join(f" {n:6}" for n in (judged, equal, different, unknown, blind, none))
+    return f"{name:14}{counted}" + "".join(f" {n:7.1f}" for n in (alone, added, processor))
 
 
-HEAD: Final = f"{'build':14} judged  equal differ unknwn unread not-vd   alone   added     cpu"
+HEAD: Final = "build          judged  equal differ unknwn unread not-vd   alone   added     cpu"
 
 
 def main() -> int:

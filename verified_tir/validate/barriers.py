@@ -45,6 +45,7 @@ from verified_tir.validate.threads import (
 )
 
 
+@once
 def spelled_out(func: PrimFunc) -> PrimFunc:
     """The function without barriers (:func:`in_phases`), those that lack being taken to be there.
 

@@ -16,6 +16,7 @@ from verified_tir.interop.tvm.judge import Limits, judge
 from verified_tir.interop.tvm.reading import Printed
 from verified_tir.interop.tvm.report import StepReport
 from verified_tir.interop.tvm.workers import Task, Workers
+from verified_tir.validate.runs import Runs
 
 Key: TypeAlias = tuple[str, str]
 _NAME: Final = re.compile(r"^( *def )\w+(\()", re.MULTILINE)
@@ -39,6 +40,7 @@ class Comparisons:
         self._jobs = jobs
         self._workers: Workers | None = None
         self._known: dict[Key, StepReport | Future[StepReport]] = {}
+        self._runs = Runs()
         self.spent = 0.0
 
     def compare(
@@ -62,7 +64,7 @@ class Comparisons:
                 text = f"unknown: the {self._total:g} seconds for the build are spent"
                 return StepReport(step, before.name, "unknown", text, before.text, after.text, depth=depth)
             if not self._jobs:
-                return self._remember(key, judge(step, before, after, limits, depth=depth))
+                return self._remember(key, judge(step, before, after, limits, depth=depth, runs=self._runs))
             self._workers = self._workers or Workers(self._jobs)
             known = self._workers.submit(Task.of(step, before, after, limits, depth))
             known.add_done_callback(lambda future: self._spend(future.result().seconds))
