@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Expr, Load, Ramp, Var
+from verified_tir.ir.dtype import INT32, DType
+from verified_tir.ir.expr import Call, Expr, Load, Ramp, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named
 from verified_tir.ir.script.linear import constant_difference
@@ -31,6 +31,7 @@ from verified_tir.ir.script.values import (
     unified,
 )
 from verified_tir.ir.sugar import as_expr
+from verified_tir.ir.visit import walk
 
 
 class Reader:
@@ -45,6 +46,8 @@ class Reader:
         """Functions of the text that may be called, with the type each returns."""
         self.symbols: set[Var] = set()
         """Variables that a declaration such as ``n = T.int32()`` made and that nothing has given a value yet."""
+        self.scalars: set[Buffer] = set()
+        """Buffers of one element that stand for a scalar variable: its name means the element."""
         self.opaque_depth = 0
         """Above zero where an unknown call may stand: in an expression statement, and inside opaque calls."""
 
@@ -125,6 +128,13 @@ class Reader:
             return found
         raise self.error(node, "a constant integer is needed")
 
+    def lanes(self, node: ast.expr) -> int:
+        """The number of lanes of a ramp or broadcast."""
+        found = self.number(node)
+        if isinstance(found, Expr) and has_vscale(found):
+            raise self.error(node, SCALABLE)
+        return self.int_constant(node)
+
     def string(self, node: ast.expr) -> str:
         """A string literal."""
         found = self.value(node)
@@ -151,7 +161,7 @@ class Reader:
             if isinstance(part, ast.Slice):
                 found.append(self.slice(part))
             else:
-                found.append(self.expr(part))
+                found.append(self.expr(part, INT32 if self.value(part) is PLAIN_UNDEF else None))
         return tuple(found)
 
     def slice(self, node: ast.Slice) -> Slice:
@@ -180,6 +190,8 @@ class Reader:
         if part.start is None or part.stop is None:
             raise self.error(node, "a slice in an access needs both bounds")
         span = constant_difference(part.stop, part.start)
+        if span is None and has_vscale(part.stop):
+            raise self.error(node, SCALABLE)
         if span is None:
             raise self.error(node, "the number of lanes of this slice is not constant")
         lanes = -(-span // part.step) if part.step else 0
@@ -191,6 +203,14 @@ class Reader:
         """The selection as a value."""
         with self.located(node):
             return Load(selection.buffer, self.access(node, selection))
+
+
+SCALABLE = "scalable vectors are not supported: a vector has a constant number of lanes; write the loop with one"
+
+
+def has_vscale(e: Expr) -> bool:
+    """Whether ``T.vscale()`` occurs in the expression."""
+    return any(isinstance(n, Call) and n.op == "vscale" for n in walk(e))
 
 
 def kind_of(value: Value) -> str:
