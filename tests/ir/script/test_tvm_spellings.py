@@ -368,13 +368,56 @@ def test_calls(text: str, meant: str) -> None:
         ("C[0:4] = C.vload([4], 'uint8x4')", "the access has type int8x4"),
         ("D = T.decl_buffer((4,), 'int32', data=T.address_of(A[2]))", "the address is one of float32, not of int32"),
         ("for k in T.grid(4, 8):\n    T.evaluate(k)", "a tuple"),
-        ("A[T.Ramp(0, 1, T.vscale() * 4)] = 1.0", "scalable vectors are not supported"),
-        ("A[i:i + T.vscale()] = 1.0", "scalable vectors are not supported"),
         ("x = T.Cast('float8_e4m3fn', A[0])", "values of float8_e4m3fn have no meaning here; convert them"),
         ("x = T.alloc_buffer((4,), 'int4')", "values of int4 have no meaning here; convert them"),
     ],
 )  # fmt: skip
 def test_calls_that_mean_nothing(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+# -- scalable vectors -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("A[T.Ramp(i, 2, T.vscale() * 4)] = 1.0", "A[i + lane * 2] = T.float32(1.0)"),
+        ("A[0 : T.vscale() * 4] = A[T.Ramp(0, 1, 4 * T.vscale())] * T.Broadcast(i, T.vscale() * 4)",
+         'A[lane] = A[lane] * T.Cast("float32", i)'),
+        ("A[i : i + T.vscale() * 8 : 2] = B[0, T.Ramp(0, 1, T.vscale() * 4)] + 1.0",
+         "A[i + lane * 2] = B[0, lane] + T.float32(1.0)"),
+        ("A[0 : 4 * T.vscale()] = T.Cast('float32xvscalex4', H[0 : 4 * T.vscale()])",
+         'A[lane] = T.Cast("float32", H[lane])'),
+        ("L[T.Ramp(l, 1, 4 * T.vscale())] = T.Ramp(i, 1, 4 * T.vscale())",
+         'L[l + T.Cast("int64", lane)] = T.Cast("int64", i + lane)'),
+    ],
+)  # fmt: skip
+def test_a_store_of_a_scalable_vector_is_a_loop_over_its_lanes(text: str, meant: str) -> None:
+    assert lines(text) == f"for lane in T.vectorized(T.vscale() * 4):\n    {meant}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A[0 : T.vscale() * 4] = A[1 : 1 + T.vscale() * 4]", "a lane of this scalable vector might read"),
+        ("V = T.decl_buffer((4, 2), data=A.data)\nA[0 : T.vscale() * 4] = V[0, 0 : T.vscale() * 4]", "a lane of this"),
+        (
+            "q: T.let[T.handle('float32')] = A.data\nV = T.decl_buffer((8,), data=q)\n"
+            "A[0 : T.vscale() * 4] = V[0 : T.vscale() * 4]",
+            "a lane of this scalable vector might read",
+        ),
+        ("A[0 : T.vscale() * 4] = B[0, T.Ramp(0, 1, T.vscale() * 2)]", "2 * T.vscale() lanes are combined with 4"),
+        ("A[0 : T.vscale() * 4] = B[0, T.Ramp(0, 1, 4)]", "a value of type float32x4 is stored"),
+        ("A[0] = B[0, T.Ramp(0, 1, T.vscale() * 4)]", "its index has no lanes"),
+        ("A[0 : T.vscale() * 4] = T.call_extern('float32', 'f')", "would be called for each lane"),
+        ("A[0 : T.vscale() * 3 : 2] = 1.0", "the number of lanes of this slice is not constant"),
+        ("A[T.Ramp(0, 1, T.vscale() + 4)] = 1.0", "neither a constant nor a constant times T.vscale()"),
+        ("x = A[T.Ramp(0, 1, T.vscale() * 4)]", "scalable vectors are only supported in a store"),
+        ("x = T.alloc_buffer((4,), 'float32xvscalex4')", "float32xvscalex4: scalable vectors are not supported"),
+    ],
+)
+def test_other_scalable_vectors_are_refused(text: str, message: str) -> None:
     assert message in refusal(text)
 
 

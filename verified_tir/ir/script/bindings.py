@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, VOID, DType, PointerType
+from verified_tir.ir.dtype import HANDLE, INT32, VOID, DType, PointerType
 from verified_tir.ir.expr import Call, Expr, StringImm, Var
+from verified_tir.ir.script import scalable
 from verified_tir.ir.script.annotations import AnnotationParser
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.buffers import ALLOC_ARGS, BUFFER_ARGS, MATCH_ARGS
@@ -97,6 +98,17 @@ class BindingParser(AnnotationParser):
 
     def store(self, target: ast.Subscript, value: ast.expr) -> Stmt:
         """``B[i] = e``; a literal takes the type of the buffer, a scalar fills all lanes."""
+        lanes = scalable.lanes_in(self, (target, value))
+        if lanes is None:
+            return self._store(target, value)
+        of = Var.fresh("lane", INT32)
+        self.lane = of, lanes
+        try:
+            return scalable.over_lanes(self, target, self._store(target, value), of, lanes)
+        finally:
+            self.lane = None
+
+    def _store(self, target: ast.Subscript, value: ast.expr) -> Stmt:
         selection = self.value(target)
         if not isinstance(selection, Selection):
             raise self.error(target, "only elements of buffers can be stored to")

@@ -150,6 +150,7 @@ class BufferParser(ExprParser):
         if isinstance(found, Buffer):
             return found.data, None
         if isinstance(found, Var) and found.dtype.code == "handle":
+            self.pointers.add(found)
             return found, None
         match found:
             case Call(op="address_of", args=(Load(buffer=base, indices=indices),)):

@@ -33,6 +33,7 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.float_bits import largest
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.opaque import call_by_name, check_stated, opaque_call
@@ -256,11 +257,16 @@ def _ramp(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     base, stride = unified(p.number(args["base"]), p.number(args["stride"]), None)
     if stride.dtype.is_int and base.dtype.is_int:
         stride = cast_to(base.dtype, stride)
+    of = scalable.lane(p, args["lanes"], scalable.factor(p, args["lanes"]))
+    if of is not None:
+        return scalable.at_lane(p, base, stride, of)
     return Ramp(base, stride, p.lanes(args["lanes"]))
 
 
 def _broadcast(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("value", "lanes"), 2)
+    if scalable.lane(p, args["lanes"], scalable.factor(p, args["lanes"])) is not None:
+        return p.expr(args["value"], want.scalar if want else None)
     lanes = p.lanes(args["lanes"])
     if lanes < 1:
         raise p.error(args["lanes"], "a broadcast has at least one lane")

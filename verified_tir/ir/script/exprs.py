@@ -26,6 +26,7 @@ from verified_tir.ir.expr import (
     StringImm,
 )
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
@@ -37,6 +38,7 @@ from verified_tir.ir.script.values import (
     Plain,
     PlainUndef,
     Selection,
+    Slice,
     Value,
     broadcast_to,
     checked_literal,
@@ -214,6 +216,16 @@ class ExprParser(Reader):
                 raise self.error(node, f"position {k} lies outside the {len(base)} entries")
             return base[k]
         raise self.error(node, f"{kind_of(base)} cannot be indexed")
+
+    def slice(self, buffer: Buffer, node: ast.Slice) -> Expr | Slice:
+        """A slice; one with lanes that scale is the lane that is stored."""
+        place = node.lower or node.upper
+        lanes = scalable.lanes_of_slice(self, node)
+        if place is None or node.lower is None or lanes is None:
+            return super().slice(buffer, node)
+        of = scalable.lane(self, place, lanes)
+        step = 1 if node.step is None else self.int_constant(node.step)
+        return self.expr(node.lower) if of is None else scalable.at_lane(self, self.expr(node.lower), as_expr(step), of)
 
     # -- attributes and calls -------------------------------------------------------------------------------------
 

@@ -48,6 +48,10 @@ class Reader:
         """Variables that a declaration such as ``n = T.int32()`` made and that nothing has given a value yet."""
         self.scalars: set[Buffer] = set()
         """Buffers of one element that stand for a scalar variable: its name means the element."""
+        self.pointers: set[Var] = set()
+        """Pointers that a buffer was declared with by their name: they may point into any block."""
+        self.lane: tuple[Var, int] | None = None
+        """Inside the store of a scalable vector of ``c * T.vscale()`` lanes: one of its lanes, and ``c``."""
         self.opaque_depth = 0
         """Above zero where an unknown call may stand: in an expression statement, and inside opaque calls."""
 
@@ -131,8 +135,8 @@ class Reader:
     def lanes(self, node: ast.expr) -> int:
         """The number of lanes of a ramp or broadcast."""
         found = self.number(node)
-        if isinstance(found, Expr) and has_vscale(found):
-            raise self.error(node, SCALABLE)
+        if isinstance(found, Expr) and any(isinstance(n, Call) and n.op == "vscale" for n in walk(found)):
+            raise self.error(node, "the number of lanes is neither a constant nor a constant times T.vscale()")
         return self.int_constant(node)
 
     def string(self, node: ast.expr) -> str:
@@ -149,6 +153,8 @@ class Reader:
             return found
         if not isinstance(found, str):
             raise self.error(node, 'a dtype is needed, such as "float32"')
+        if self.lane is not None:  # of one lane, the type of one lane
+            found = found.removesuffix(f"xvscalex{self.lane[1]}")
         with self.located(node):
             return dtype_named(found)
 
@@ -159,12 +165,12 @@ class Reader:
         found: list[Expr | Slice] = []
         for part in parts:
             if isinstance(part, ast.Slice):
-                found.append(self.slice(part))
+                found.append(self.slice(buffer, part))
             else:
                 found.append(self.expr(part, INT32 if self.value(part) is PLAIN_UNDEF else None))
         return tuple(found)
 
-    def slice(self, node: ast.Slice) -> Slice:
+    def slice(self, buffer: Buffer, node: ast.Slice) -> Expr | Slice:
         """``start : stop : step``; the step is a constant, and a literal bound takes the type of the other."""
         start = None if node.lower is None else self.number(node.lower)
         stop = None if node.upper is None else self.number(node.upper)
@@ -190,8 +196,6 @@ class Reader:
         if part.start is None or part.stop is None:
             raise self.error(node, "a slice in an access needs both bounds")
         span = constant_difference(part.stop, part.start)
-        if span is None and has_vscale(part.stop):
-            raise self.error(node, SCALABLE)
         if span is None:
             raise self.error(node, "the number of lanes of this slice is not constant")
         lanes = -(-span // part.step) if part.step else 0
@@ -203,14 +207,6 @@ class Reader:
         """The selection as a value."""
         with self.located(node):
             return Load(selection.buffer, self.access(node, selection))
-
-
-SCALABLE = "scalable vectors are not supported: a vector has a constant number of lanes; write the loop with one"
-
-
-def has_vscale(e: Expr) -> bool:
-    """Whether ``T.vscale()`` occurs in the expression."""
-    return any(isinstance(n, Call) and n.op == "vscale" for n in walk(e))
 
 
 def kind_of(value: Value) -> str:
