@@ -21,7 +21,7 @@ from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Call, StringImm
 from verified_tir.ir.node import IRError
-from verified_tir.ir.script.annotations import LITERAL_DICT
+from verified_tir.ir.script.literals import LITERAL_DICT
 from verified_tir.ir.stmt import Annotations
 from verified_tir.ir.visit import free_vars
 from verified_tir.lower.passes import Lowering, Pass

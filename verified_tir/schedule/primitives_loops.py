@@ -9,7 +9,7 @@ from typing import TypeAlias
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Call, Expr, StringImm, Var
-from verified_tir.ir.script.annotations import LITERAL_DICT
+from verified_tir.ir.script.literals import LITERAL_DICT
 from verified_tir.ir.stmt import AnnotationValue, Block, For
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded

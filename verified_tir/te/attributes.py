@@ -9,7 +9,7 @@ from typing import Any
 from verified_tir.index.map import IndexMap, IndexMapError
 from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Call, Expr, StringImm
-from verified_tir.ir.script.annotations import LITERAL_DICT
+from verified_tir.ir.script.literals import LITERAL_DICT
 from verified_tir.ir.stmt import Annotations, AnnotationValue
 from verified_tir.te.errors import TEError
 from verified_tir.te.tensor import Tensor

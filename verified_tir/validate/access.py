@@ -15,7 +15,7 @@ from verified_tir.ir.dtype import VOID, DType
 from verified_tir.ir.expr import Var
 from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
-from verified_tir.validate.memory import Block, Mask, Memory, Refused, View, note_read, note_write, repeats
+from verified_tir.validate.memory import Block, Mask, Memory, Refused, View, note_read, repeats
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import UNDEF_ID, Ids
 from verified_tir.validate.widths import bare, joined, parts
@@ -162,7 +162,7 @@ class Access:
             self.memory.store(block, at[taken], value[taken])
 
     def _note(self, frame: Frame, block: Block, at: Ids, taken: Mask | None, *, write: bool) -> None:
-        note = note_write if write else note_read
+        note = self.memory.note_write if write else note_read
         shape = (frame.count, at.shape[1])
         flat = np.broadcast_to(at, shape)
         here = None if taken is None else np.broadcast_to(taken, shape)

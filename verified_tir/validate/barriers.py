@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final, TypeAlias
 
 from verified_tir.ir.dtype import VOID, PointerType
 from verified_tir.ir.expr import Call, Load, StringImm, Var
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import once
 from verified_tir.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -43,6 +45,7 @@ from verified_tir.validate.threads import (
 )
 
 
+@once
 def spelled_out(func: PrimFunc) -> PrimFunc:
     """The function without barriers (:func:`in_phases`), those that lack being taken to be there.
 
@@ -97,27 +100,31 @@ def _complete(stmt: Stmt, threads: Threads | None) -> Stmt:
     return stmt
 
 
+_Touched: TypeAlias = tuple[frozenset[Var], frozenset[Var]]
+_NOTHING: Final[_Touched] = frozenset(), frozenset()
+
+
 def _separated(stmts: Sequence[Stmt]) -> Stmt:
     """Statements in order, with a barrier before each that may meet one since the last barrier."""
     done: list[Stmt] = []
-    phase: list[Stmt] = []
+    phase = _NOTHING
     for s in stmts:
-        if any(_meet(earlier, s) for earlier in phase):
+        if _meet(phase, s):
             done.append(_barrier())
-            phase = []
+            phase = _NOTHING
         done.append(s)
         if not has_barrier(s):
-            phase.append(s)
+            phase = phase[0] | _shared(s)[0], phase[1] | _shared(s)[1]
             continue
-        phase = []
+        phase = _NOTHING
         if not _is_barrier(s):
             done.append(_barrier())  # what its last phase touched is not known here
     return seq(*done)
 
 
-def _meet(one: Stmt, other: Stmt) -> bool:
-    """Whether both may touch a block of shared memory, one of them writing."""
-    (a, b), (c, d) = _shared(one), _shared(other)
+def _meet(phase: _Touched, stmt: Stmt) -> bool:
+    """Whether a statement may touch what a phase touches, one of them writing."""
+    (a, b), (c, d) = phase, _shared(stmt)
     return bool(b & (c | d) or d & (a | b))
 
 
@@ -127,7 +134,8 @@ def _again(body: Stmt) -> bool:
     return bool(reads & writes)
 
 
-def _shared(stmt: Stmt) -> tuple[frozenset[Var], frozenset[Var]]:
+@once
+def _shared(stmt: Stmt) -> _Touched:
     """The blocks of shared memory that a statement reads, and writes; opaque calls do both."""
     reads: set[Var] = set()
     writes: set[Var] = set()

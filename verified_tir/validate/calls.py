@@ -31,7 +31,7 @@ from verified_tir.ir.stmt import Block, Region
 from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import Block as Memory
-from verified_tir.validate.memory import Mask, Refused, View, note_read, note_write
+from verified_tir.validate.memory import Mask, Refused, View, note_read
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Ids
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class Calls:
                 if part.read:
                     note_read(region, part.block, rows, part.at)
                 if part.write:
-                    note_write(region, part.block, rows, part.at)
+                    self.access.memory.note_write(region, part.block, rows, part.at)
 
     def _digest(self, part: _Part, contents: Ids) -> int:
         """A term for contents: a tree of pairs, under their number."""

@@ -23,14 +23,15 @@ from typing import Final, TypeAlias, final
 
 import numpy as np
 
-from verified_tir.ir.expr import Call
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.node import once
 from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, Store, While
-from verified_tir.ir.visit import nodes_of, walk
+from verified_tir.ir.visit import free_vars, nodes_of, walk
 from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
-from verified_tir.validate.memory import ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
+from verified_tir.validate.memory import EVERY, ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
 from verified_tir.validate.terms import Ids
 from verified_tir.validate.thread_memory import is_thread
 from verified_tir.validate.threads import KERNEL, PHASE, is_shared, may_meet, slot
@@ -48,6 +49,7 @@ class _Nest:
     loops: list[For]
     body: Stmt
     region: Region
+    watched: bool
     rows: int = 0
     log: list[tuple[int, list[Ids]]] = field(default_factory=list)
 
@@ -75,6 +77,8 @@ class Loops:
 
     def run(self, stmt: For, frame: Frame) -> None:
         """Execute a loop in all rows of a frame."""
+        if self.fast and _is_alike(stmt, frame):
+            frame = _one_for_all(frame)
         while self._unrollable(stmt):
             if self._in_rows(stmt, frame):
                 return
@@ -88,7 +92,8 @@ class Loops:
     def _in_rows(self, stmt: For, frame: Frame) -> bool:
         """Execute the nest that begins at a loop in rows; false if that was not possible, and everything undone."""
         loops, body = [stmt], _inner(stmt.body)
-        while isinstance(body, For) and self._unrollable(body):
+        watched = self._watched(stmt)
+        while isinstance(body, For) and self._unrollable(body) and self._watched(body) == watched:
             loops.append(body)
             body = _inner(body.body)
         access, events = self.evaluator.access, self.evaluator.events
@@ -96,7 +101,7 @@ class Loops:
         outermost = memory.journal is None
         journal = memory.journal = memory.journal if memory.journal is not None else []
         mark, noted = len(journal), len(events.found)
-        nest = _Nest(loops, loops[-1].body, memory.new_region(len(frame.regions), strict=True))
+        nest = _Nest(loops, loops[-1].body, memory.new_region(len(frame.regions), strict=True), watched)
         try:
             self._expand(nest, 0, frame, [])
         except Conflict as found:
@@ -120,7 +125,7 @@ class Loops:
 
     def _carrier(self, nest: _Nest, found: Conflict) -> For:
         """The outermost loop in which two conflicting rows differ (of a nest, if there are many such rows)."""
-        if SEVERAL in found.rows:
+        if SEVERAL in found.rows or EVERY in found.rows:
             if len(nest.loops) == 1:
                 self._report(nest.loops[0], found, in_order=False)
             return nest.loops[0]
@@ -154,6 +159,7 @@ class Loops:
         """Unroll the loops from ``depth`` on; ``columns`` are the iterations of the outer ones."""
         if depth == len(nest.loops):
             numbers = np.arange(nest.rows, nest.rows + frame.count, dtype=np.int64)
+            nest.region.whole = 0 if nest.watched or nest.rows else frame.count  # races of watched ones are sought
             nest.log.append((nest.rows, columns))
             nest.rows += frame.count
             self.execute(nest.body, replace(frame, regions=(*frame.regions, (nest.region, numbers))))
@@ -226,9 +232,12 @@ class Loops:
         blocks = np.arange(frame.count, dtype=np.int64)
         region.phases = np.zeros(frame.count, dtype=np.int64)
         memory.new_phase(region, blocks)
+        frame = replace(frame, regions=(*frame.regions, (region, blocks << ROW_BITS)))
+        one_by_one = frame.count > 1 and any(_is_bound_twice(loop) for loop in nodes_of(body, For))
         self._kernels += 1
         try:
-            self.execute(body, replace(frame, regions=(*frame.regions, (region, blocks << ROW_BITS))))
+            for part in [frame.pick(blocks[k : k + 1]) for k in blocks] if one_by_one else [frame]:
+                self.execute(body, part)
         finally:
             self._kernels -= 1
         found = region.conflict
@@ -243,6 +252,47 @@ class Loops:
         for region, numbers in frame.regions:
             if region.phases is not None:
                 memory.new_phase(region, numbers >> ROW_BITS)
+
+
+@once
+def _seen(stmt: Stmt) -> tuple[tuple[Var, ...], tuple[Buffer, ...]]:
+    """The variables that a statement uses and does not bind, and its buffers."""
+    return free_vars(stmt), tuple(nodes_of(stmt, Buffer))
+
+
+def _is_alike(stmt: Stmt, frame: Frame) -> bool:
+    """Whether a statement does the same in all rows, and these are all the rows of the regions around them."""
+    if frame.count == 1 or frame.guard is not None:
+        return False
+    variables, buffers = _seen(stmt)
+    values = [frame.values[v].array for v in variables if v in frame.values]
+    keys: tuple[Var | Buffer, ...] = (*variables, *buffers)
+    values += [base for key in keys if (base := frame.bases.get(key)) is not None]
+    if not all(len(v) == 1 or bool((v == v[0]).all()) for v in values):
+        return False
+    return all(_covers(region, numbers) for region, numbers in frame.regions)
+
+
+def _covers(region: Region, numbers: Ids) -> bool:
+    """Whether rows are one row of a region, or all of them; or threads of one thread block."""
+    if region.phases is not None:
+        return bool((numbers >> ROW_BITS == numbers[0] >> ROW_BITS).all())
+    if (numbers == numbers[0]).all():
+        return True
+    return region.whole > 0 and np.unique(numbers).size == region.whole
+
+
+def _one_for_all(frame: Frame) -> Frame:
+    """One row in place of all, which do the same; two of the threads, who would conflict if all of them do."""
+    regions: list[tuple[Region, Ids]] = []
+    for region, numbers in frame.regions:
+        if (numbers == numbers[0]).all():
+            regions.append((region, numbers[:1]))
+        elif region.phases is not None:
+            regions += [(region, numbers[:1]), (region, numbers[numbers != numbers[0]][:1])]
+        else:
+            regions.append((region, np.full(1, EVERY, dtype=np.int64)))
+    return replace(frame.pick(np.zeros(1, dtype=np.int64)), regions=tuple(regions))
 
 
 @once

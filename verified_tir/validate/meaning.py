@@ -16,7 +16,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, Seq, Stmt, seq
-from verified_tir.ir.visit import bound_vars, rewrite, walk
+from verified_tir.ir.visit import bound_vars, nodes_of, rewrite, walk
 from verified_tir.semantics.interpreter.extents import symbols_of
 from verified_tir.validate.loops import MARKED
 from verified_tir.validate.threads import splits
@@ -89,14 +89,34 @@ def _block(block: Block) -> Stmt:
 def closed(before: PrimFunc, after: PrimFunc) -> tuple[PrimFunc, PrimFunc]:
     """Both functions with the free variables of either, by name and type, as further parameters.
 
-    A recorded program may be a piece of a larger one, with variables that are bound elsewhere.
+    A recorded program may be a piece of a larger one, with variables that are bound elsewhere.  A variable that only
+    attributes are about (``var = T.int32(); T.attr(var, "pragma_unroll_explicit", 1)``) is none: attributes mean
+    nothing, and those go.
     """
+    before, after = (_without_loose_attributes(func) for func in (before, after))
     free = [_free(func) for func in (before, after)]
     names = dict.fromkeys((v.name, v.dtype) for found in free for v in found)
     if not names:
         return before, after
     one, other = (_with(func, found, list(names)) for func, found in zip((before, after), free, strict=True))
     return one, other
+
+
+def _without_loose_attributes(func: PrimFunc) -> PrimFunc:
+    """The function without attributes about variables that nothing binds."""
+    loose = set(_free(func))
+    if not loose:
+        return func
+
+    def dropped(node: Node) -> Node | None:
+        match node:
+            case AttrStmt(node=about, value=value, body=body):
+                parts = [e for e in (about, value) if isinstance(e, Node)]
+                if any(v in loose for e in parts for v in nodes_of(e, Var)):
+                    return body
+        return None
+
+    return func.with_body(rewrite(func.body, dropped))
 
 
 def _free(func: PrimFunc) -> list[Var]:

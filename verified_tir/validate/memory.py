@@ -8,6 +8,10 @@ A *region* is one execution of some nested loops, whose iterations are called *r
 what another one writes.  Then the rows may run in any order, all at once too.  Each access is checked against that, so
 the loops need not be understood beforehand: what turns out to conflict is undone (``Memory.journal``) and run again
 serially.
+
+A statement that is the same for all rows of a region runs once, as row ``EVERY``: the threads of a thread block that
+load a tile together do so inside of loops over these threads, and each of them would load all of it again.  Each row
+finds in such a cell what it has written itself, if no row has read it before, and no single row writes it.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from verified_tir.validate.terms import Ids
 
 ROW_BITS: Final = 32
 SEVERAL: Final = (1 << ROW_BITS) - 1  # read by more than one row
+EVERY: Final = SEVERAL - 1  # accessed by all rows in the same way
 LARGEST_BLOCK: Final = 1 << 24
 _MOST_ALLOCATED: Final = 1 << 29  # by all allocations of a run, those that are gone included
 
@@ -88,6 +93,8 @@ class Region:
     The threads of some thread blocks are a region too.  Its rows are pairs: the number of the block, over
     ``ROW_BITS`` bits of the thread's.  ``phases`` are serial numbers, one for each block, of what lies between two
     barriers: only in one phase can threads conflict.
+
+    ``whole`` is the number of its rows, if these are known, run together, and may stand for each other; else 0.
     """
 
     depth: int
@@ -96,6 +103,7 @@ class Region:
     conflict: Conflict | None = None
     phases: Ids | None = None
     matters: Callable[[Conflict], bool] | None = None
+    whole: int = 0
 
     def keys(self, rows: Ids) -> tuple[Ids | int, Ids]:
         """For each row, the serial number in which it can conflict, and that with the number of the row."""
@@ -134,7 +142,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.serial = 0
-        self.journal: list[tuple[Block, Ids, Ids]] | None = None
+        self.journal: list[tuple[Ids, Ids, Ids, Block | None]] | None = None
         self.scalars = 0
 
     def new_block(self, name: str, dtype: DType, scalars: int, ratio: int = 1) -> Block:
@@ -161,7 +169,7 @@ class Memory:
     def store(self, block: Block, at: Ids, value: Ids) -> None:
         """Store terms at addresses; of several stores to one address the last stays."""
         if self.journal is not None:
-            self.journal.append((block, at, block.ids[at]))
+            self.journal.append((block.ids, at, block.ids[at], block))
         block.version += 1
         block.ids[at] = value
 
@@ -169,15 +177,45 @@ class Memory:
         """Take back the stores since the journal had ``mark`` entries."""
         assert self.journal is not None
         while len(self.journal) > mark:
-            block, at, old = self.journal.pop()
-            block.version += 1
-            block.ids[at] = old
+            changed, at, old, block = self.journal.pop()
+            changed[at] = old
+            if block is not None:
+                block.version += 1
+
+    def note_write(self, region: Region, block: Block, rows: Ids, at: Ids) -> None:
+        """Row ``rows[k]`` of a region writes the scalar ``at[k]``."""
+        if block.serial > region.serial and region.phases is None:
+            return  # made inside the region, for one row alone
+        if region.whole and rows.size and rows[0] == EVERY:
+            self._all_write(region, block, at)
+        else:
+            _note_write(region, block, rows, at)
+
+    def _all_write(self, region: Region, block: Block, at: Ids) -> None:
+        """Every row writes some scalars, all the same there.
+
+        That they did is undone with the stores: rows that run again may read what they did not write yet.
+        """
+        writer, reader = _owners(region, block)
+        w, r = writer[at], reader[at]
+        mine = _mark(region)
+        others = (w >> ROW_BITS == region.serial) | (r >> ROW_BITS == region.serial)
+        bad = (w != mine) & others
+        if bad.any():
+            k = int(bad.argmax())
+            key = w[k] if w[k] >> ROW_BITS == region.serial else r[k]
+            _conflict(region, block, EVERY, int(key))
+        if self.journal is not None:
+            self.journal.append((writer, at, w, None))
+        writer[at] = mine
 
 
-def note_write(region: Region, block: Block, rows: Ids, at: Ids) -> None:
-    """Row ``rows[k]`` of a region writes the scalar ``at[k]``."""
-    if block.serial > region.serial and region.phases is None:
-        return  # made inside the region, for one row alone
+def _mark(region: Region) -> int:
+    """The key of a scalar that all rows of a region have written alike."""
+    return (region.serial << ROW_BITS) | EVERY
+
+
+def _note_write(region: Region, block: Block, rows: Ids, at: Ids) -> None:
     writer, reader = _owners(region, block)
     serial, keys = region.keys(rows)
     w, r = writer[at], reader[at]
@@ -200,6 +238,11 @@ def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
     serial, keys = region.keys(rows)
     w, r = writer[at], reader[at]
     bad = (w >> ROW_BITS == serial) & (w != keys)
+    if region.whole and bad.any():
+        own = bad & (w == _mark(region)) & (rows != SEVERAL)  # what each row has written itself
+        if own.any():
+            at, rows, keys = at[~own], rows[~own], keys[~own]
+            w, r, bad = w[~own], r[~own], bad[~own]
     several = keys | SEVERAL
     reader[at] = np.where((r >> ROW_BITS != serial) | (r == keys), keys, several)
     mixed = reader[at] != keys

@@ -24,6 +24,7 @@ from verified_tir.validate.meaning import adds_marked_loops, closed, same_meanin
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.races import judge_races
 from verified_tir.validate.recorded import Record
+from verified_tir.validate.runs import Runs
 from verified_tir.validate.sizes import choices, divisors, extents, layout_symbols, scalars
 from verified_tir.validate.validator import MOST_STEPS, validate
 from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
@@ -133,10 +134,12 @@ def judge(
     given: Mapping[str, int],
     budget: Budget,
     maps: Maps | None = None,
+    runs: Runs | None = None,
 ) -> Judgement:
     """Judge one function, at the ``given`` sizes or, for symbols that are open, at several.
 
     :param maps: how parameters moved, at given sizes; without, none did.
+    :param runs: runs of programs that were judged before, which are not repeated.
     """
     start = time.process_time()
     before, after = closed(before, after)
@@ -151,7 +154,7 @@ def judge(
     if same:
         budget = replace(budget, operations=min(budget.operations, _RACES))
     try:
-        reports = _reports(before, after, chosen, offsets, budget, maps, same=same)
+        reports = _reports(before, after, chosen, offsets, budget, maps, same=same, runs=runs)
     except TimeIsUp:
         if not same:
             raise
@@ -181,6 +184,7 @@ def _reports(
     maps: Maps | None,
     *,
     same: bool,
+    runs: Runs | None = None,
 ) -> list[Report]:
     """One report for each size, to the first that is not equal; those too large are left out once one was settled.
 
@@ -191,7 +195,7 @@ def _reports(
         sizes = {**offsets, **sizes}
         if same:
             return judge_races(before, after, sizes, most)
-        return _at(before, after, sizes, maps, most, whole=whole)
+        return _at(before, after, sizes, maps, most, whole=whole, runs=runs)
 
     start = time.process_time()
     reports: list[Report] = []
@@ -226,7 +230,14 @@ def _reports(
 
 
 def _at(
-    before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Maps | None, most: int, *, whole: bool
+    before: PrimFunc,
+    after: PrimFunc,
+    sizes: Mapping[str, int],
+    maps: Maps | None,
+    most: int,
+    *,
+    whole: bool,
+    runs: Runs | None = None,
 ) -> Report:
     """The report at one size; what may be no difference of the programs is unknown.
 
@@ -237,16 +248,17 @@ def _at(
     except Refused as problem:
         return Report(Unknown(str(problem)), (), sizes)
 
-    def run(other: PrimFunc) -> Report:
+    def run(other: PrimFunc, kept: Runs | None = None) -> Report:
         elements, steps = (0, MOST_STEPS // 10) if whole else (MOST_ELEMENTS, MOST_STEPS)
         return validate(
-            before, other, sizes=sizes, maps=moved, most_operations=most, most_elements=elements, most_steps=steps
-        )
+            before, other, sizes=sizes, maps=moved, most_operations=most, most_elements=elements, most_steps=steps,
+            runs=kept,
+        )  # fmt: skip
 
     def again(other: PrimFunc) -> Verdict:
         return run(other).verdict
 
-    report = run(after)
+    report = run(after, runs if not moved else None)
     if isinstance(report.verdict, Different):
         why = doubt(before, after, report.verdict, sizes, moved, again)
         if why is not None:

@@ -29,6 +29,7 @@ from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, repla
 from verified_tir.validate.interface import Correspondence, Side, Sides, both_sides, listed
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
+from verified_tir.validate.runs import Run, Runs, builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.solve import Inputs
 from verified_tir.validate.terms import Terms, TooManyTerms
@@ -52,6 +53,7 @@ def validate(  # noqa: PLR0913 (all but two by name)
     most_elements: int = MOST_ELEMENTS,
     solver: Solver | None = None,
     reordered: bool = True,
+    runs: Runs | None = None,
 ) -> Report:
     """Whether ``after`` refines ``before`` at some sizes.
 
@@ -64,32 +66,38 @@ def validate(  # noqa: PLR0913 (all but two by name)
     :param most_steps: stores and loop iterations of each concrete run at most.
     :param most_elements: beyond that many operations, how many elements to compare on demand; 0 for none.
     :param reordered: whether sums in another order may have other bits; if not, inputs are sought on which they do.
+    :param runs: runs of earlier comparisons, in which ``before`` may have been the later program.
     :returns: a report; what the validator cannot follow is the verdict :class:`Unknown`, never an exception.
     """
     start = time.perf_counter()
-    build = Builder(Terms())
     sizes = dict(sizes or {})
+    known = None if runs is None else runs.find(before, sizes)
+    build = builder(known)
+    done = build.operations
     findings: list[str] = []
     solver = solver or Solver(budget=BUDGET)
     limits = _Limits(fast, most_operations, most_steps, most_elements, reordered)
+    earlier = known if known is not None and known.build is build and fast else None
     try:
         sides = both_sides(spelled_out(before), spelled_out(after), sizes, maps or {})
         if most_elements and too_long(sides, most_operations):
             raise Oversize(f"more than {most_operations} operations")
-        verdict = _judge(sides, build, solver, findings, limits)
+        verdict, second = _judge(sides, build, solver, findings, limits, earlier)
+        if second is not None and runs is not None:
+            runs.keep(after, sizes, second)
         if isinstance(verdict, Unknown) and declares_calls(before) and declares_calls(after):
             said: list[str] = []
-            believed = _judge(sides, build, solver, said, replace(limits, declared=True))
+            believed, _ = _judge(sides, build, solver, said, replace(limits, declared=True))
             if not isinstance(believed, Unknown):
                 verdict, findings = believed, [*said, "opaque calls are believed to touch what their blocks declare"]
     except (Oversize, TooManyTerms) as problem:  # races that were found until then are races
         verdict = Unknown(str(problem))
         if most_elements:
-            build = Builder(Terms())
+            build, done = Builder(Terms()), 0
             verdict = compare_on_demand(sides, build, solver, budget=most_operations, elements=most_elements)
     except Refused as problem:
         verdict = Unknown(str(problem))
-    return Report(verdict, tuple(findings), sizes, build.operations, time.perf_counter() - start)
+    return Report(verdict, tuple(findings), sizes, build.operations - done, time.perf_counter() - start)
 
 
 def validate_sizes(
@@ -121,7 +129,10 @@ class _Limits:
     declared: bool = False
 
 
-def _judge(sides: Sides, build: Builder, solver: Solver, findings: list[str], limits: _Limits) -> Verdict:
+def _judge(
+    sides: Sides, build: Builder, solver: Solver, findings: list[str], limits: _Limits, earlier: Run | None = None
+) -> tuple[Verdict, Run | None]:
+    """The verdict, and the run of the later program if it was executed to its end."""
     for side in sides:
         listed(side)
 
@@ -134,22 +145,28 @@ def _judge(sides: Sides, build: Builder, solver: Solver, findings: list[str], li
         return search(*sides, steps=limits.steps, passed_over=passed_over, proposed=proposed, most=0)
 
     try:
-        first = _run(sides[0], "before", build, limits, findings)
+        if earlier is not None and earlier.fits(sides[0], limits.operations):
+            first = earlier.exit
+            _note(first, "before", findings)
+        else:
+            first = _run(sides[0], "before", build, limits, findings)
         if first.undefined is not None or first.asserted is not None:
             findings.append(f"before: ends on every input by {first.undefined or first.asserted}")
-            return Equal(vacuous=True)
+            return Equal(vacuous=True), None
+        start = build.operations
         second = _run(sides[1], "after", build, limits, findings)
+        kept = Run(sides[1], build, second, build.operations - start)
     except (Refused, TooManyTerms) as problem:
         found = tried(None).witness
         if found is None and isinstance(problem, (Oversize, TooManyTerms)):
             raise
-        return found or Unknown(str(problem))
+        return found or Unknown(str(problem)), None
     stopped = second.undefined or second.asserted
     if stopped is not None:
         longer = search(*sides, steps=LONGER * limits.steps, most=1)  # it is all but certain: worth some time
         seen = longer.witness or tried(None).witness
-        return seen or Unknown(f"after ends by {stopped}; no input was found on which before does not")
-    return _memories(build, first, second, sides, solver, tried, limits.reordered)
+        return seen or Unknown(f"after ends by {stopped}; no input was found on which before does not"), kept
+    return _memories(build, first, second, sides, solver, tried, limits.reordered), kept
 
 
 def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list[str]) -> Exit:
@@ -161,10 +178,14 @@ def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list
         if which == "after":
             findings.extend(f"{which}: {f}" for f in noted)
         raise
-    findings.extend(f"{which}: {f}" for f in noted)
+    _note(left, which, findings)
+    return left
+
+
+def _note(left: Exit, which: str, findings: list[str]) -> None:
+    findings.extend(f"{which}: {f}" for f in left.findings)
     if left.races:
         findings.append(f"{which}: read as if there were a barrier wherever threads meet in shared memory")
-    return left
 
 
 def _memories(

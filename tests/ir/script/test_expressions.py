@@ -87,8 +87,10 @@ def test_a_literal_takes_the_type_of_the_buffer(statement: str, value: Expr) -> 
 @pytest.mark.parametrize(
     ("text", "dtype"),
     [
-        ("2 * F[0, 0]", "float32"), ("H[0] + 0.5", "float16"), ("l + 1", "int64"), ("1 - l", "int64"),
-        ("U[0] // 2", "uint8"), ("i * 2", "int32"), ("T.max(l, 0)", "int64"), ("T.fma(f, 2, 0.5)", "float32"),
+        ("2 * F[0, 0]", "float32"), ("H[0] + 0.5", "float32"), ("H[0] + 1", "float16"), ("l + 1", "int64"),
+        ("1 - l", "int64"),
+        ("U[0] // 2", "int32"), ("U[0] // T.uint8(2)", "uint8"),
+        ("i * 2", "int32"), ("T.max(l, 0)", "int64"), ("T.fma(f, 2, 0.5)", "float32"),
         ("T.exp(1)", "float32"), ("T.int64(4)", "int64"), ("3", "int32"), ("0.5", "float32"), ("True", "bool"),
         ("F[0, 0:4]", "float32x4"), ("F[0, T.Ramp(0, 2, 8)]", "float32x8"), ("F[0, 0:4] * 2", "float32x4"),
         ("i < 3", "bool"), ("F[0, 0:4] < 1.0", "boolx4"), ("0 <= i < 3", "bool"), ("l == 0", "bool"),

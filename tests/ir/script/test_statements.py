@@ -230,14 +230,21 @@ def test_casts_that_give_no_pointer(line: str, words: str) -> None:
         func_of(line)
 
 
-def test_rebinding_in_order_is_shadowing_and_in_an_inner_scope_refused() -> None:
+def test_rebinding_in_order_is_shadowing_and_in_an_inner_scope_a_store() -> None:
     assert body_lines("x = n + 1", "x = x * 2", "B[0] = x") == [
         "x: T.let[T.int32] = n + 1",
         "x_1: T.let[T.int32] = x * 2",
         "B[0] = x_1",
     ]
+    assert body_lines("x = n + 1", "if n < 3:", "    x = n + 2", "B[0] = x") == [
+        'x = T.alloc_buffer((1,), "int32", scope="local")',
+        "x[0] = n + 1",
+        "if n < 3:",
+        "    x[0] = n + 2",
+        "B[0] = x[0]",
+    ]
     with pytest.raises(ScriptError, match="x is bound already"):
-        func_of("x = n + 1", "if n < 3:", "    x = n + 2", "B[0] = x")
+        func_of("x: T.let = n + 1", "if n < 3:", "    x = n + 2", "B[0] = x")
 
 
 def test_names_end_with_their_scope() -> None:

@@ -5,6 +5,7 @@
 
 Passes nest: a ``Sequential`` is a pass itself.  A pass in which others ran is not compared again if these account for
 all that it did (``composed``); otherwise it is compared as a whole.  What cannot be compared is listed, and why.
+Where some programs in between cannot be read, the last one before is compared with the first one after.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, final
 
 import tvm_ffi
 from tvm.ir.instrument import pass_instrument
 
-from verified_tir.interop.tvm.judge import Limits, judge
+from verified_tir.interop.tvm.comparisons import Comparisons
+from verified_tir.interop.tvm.judge import Limits
 from verified_tir.interop.tvm.reading import Printed, is_tir, read
 from verified_tir.interop.tvm.report import (
     DifferenceFound,
@@ -28,6 +30,7 @@ from verified_tir.interop.tvm.report import (
     StepReport,
     check_choice,
     show,
+    summary,
     table,
     tell,
     to_json,
@@ -70,6 +73,17 @@ class _Done:
     after: Mapping[str, Any]
 
 
+@final
+@dataclass(slots=True)
+class _Gap:
+    """A stretch of unreadable programs of a function: the last one before, the pass that ended it, what it is now."""
+
+    before: Printed
+    step: str
+    current: Any
+    reports: list[int]
+
+
 @pass_instrument  # a subclass of PassInstrument could have no attributes
 class ValidatingInstrument:
     """Compares every function before and after every pass.
@@ -80,8 +94,11 @@ class ValidatingInstrument:
     :param skip: further passes not to validate, each with the reason that is reported; those of
         :data:`NOT_VALIDATED` are known.
     :param only: which passes to validate, by name; all unless given.  The others are listed as not validated.
-    :param show_table: print a table to the standard error when the context is left; if that is a terminal, unless
-        given.
+    :param show_table: print a table of all changes to the standard error when the context is left.  Unless given, a
+        summary of one screen is printed there if that is a terminal; nothing if it is false.
+    :param total_seconds: what all comparisons may take together; later changes are listed as unknown.
+    :param jobs: how many other processes compare while the build goes on.  Then differences are told when the context
+        is left, and until then reports may be ``pending``; :meth:`wait` ends that earlier.
     :raises DifferenceFound: out of the pass, if ``on_different`` is ``"raise"``.
     """
 
@@ -93,11 +110,17 @@ class ValidatingInstrument:
         skip: Mapping[str, str] | None = None,
         only: Callable[[str], bool] | None = None,
         show_table: bool | None = None,
+        total_seconds: float | None = None,
+        jobs: int = 0,
     ) -> None:
         check_choice(on_different)
+        if jobs < 0 or (total_seconds is not None and total_seconds < 0):
+            raise ValueError("jobs and total_seconds are not negative")
         self.reports: list[StepReport] = []
         self._on_different = on_different
-        self._limits = limits or Limits()
+        self._comparisons = Comparisons(limits or Limits(), total_seconds, jobs)
+        self._gaps: dict[str, _Gap] = {}
+        self._told = 0
         self._skip = {**NOT_VALIDATED, **(skip or {})}
         self._only = only
         self._show_table = show_table
@@ -111,12 +134,16 @@ class ValidatingInstrument:
         self._running.clear()
 
     def exit_pass_ctx(self) -> None:
-        """Print the table."""
+        """Wait for what other processes compare, and print what was found."""
         self._running.clear()
-        wanted = sys.stderr.isatty() if self._show_table is None else self._show_table
-        if wanted:
-            show(self.reports[self._shown :], sys.stderr)
+        self._gaps.clear()
+        self.wait()
+        found = self.reports[self._shown :]
         self._shown = len(self.reports)
+        if self._show_table:
+            show(found, sys.stderr)
+        elif self._show_table is None and sys.stderr.isatty() and found:
+            print(summary(found), file=sys.stderr)
 
     def run_before_pass(self, mod: Any, info: Any) -> None:
         """Remember the functions as they are."""
@@ -131,10 +158,9 @@ class ValidatingInstrument:
         after = _functions(mod)
         if self._running:
             self._running[-1].children.append(_Done(frame.functions, after))
-        found = [self._compare(frame, name, after, depth) for name in dict.fromkeys((*frame.functions, *after))]
-        self.reports.extend(found)
-        for report in found:
-            tell(report, self._on_different)
+        for name in dict.fromkeys((*frame.functions, *after)):
+            self._compare(frame, name, after, depth)
+        self._tell()
 
     # -- what people ask -----------------------------------------------------------------------------------------------
 
@@ -142,6 +168,18 @@ class ValidatingInstrument:
     def different(self) -> tuple[StepReport, ...]:
         """The changes that were wrong."""
         return tuple(r for r in self.reports if r.wrong)
+
+    def wait(self) -> None:
+        """Let other processes end what they compare.
+
+        :raises DifferenceFound: if a step was wrong and ``on_different`` is ``"raise"``.
+        """
+        self._comparisons.wait()
+        self._tell()
+
+    def summary(self) -> str:
+        """What was found, on one screen."""
+        return summary(self.reports)
 
     def table(self, *, every: bool = False, width: int | None = None) -> str:
         """All reports as a table; with ``every``, also those in which nothing changed."""
@@ -161,14 +199,15 @@ class ValidatingInstrument:
                 return frame
         return None
 
-    def _compare(self, frame: _Frame, name: str, after: Mapping[str, Any], depth: int) -> StepReport:
+    def _compare(self, frame: _Frame, name: str, after: Mapping[str, Any], depth: int) -> None:
+        """Report on what a pass did to one function."""
         start = time.perf_counter()
         old, new = frame.functions.get(name), after.get(name)
 
-        def report(status: Status, text: str, one: Printed | None = None, two: Printed | None = None) -> StepReport:
+        def report(status: Status, text: str, one: Printed | None = None, two: Printed | None = None) -> None:
             seconds = time.perf_counter() - start
             texts = one.text if one else "", two.text if two else ""
-            return StepReport(frame.name, name, status, text, *texts, seconds=seconds, depth=depth)
+            self.reports.append(StepReport(frame.name, name, status, text, *texts, seconds=seconds, depth=depth))
 
         if old is not None and new is not None and old.same_as(new):
             return report("unchanged", "unchanged")
@@ -184,7 +223,40 @@ class ValidatingInstrument:
         reason = reason or _kind(old, new) or _interface(old, new)
         if reason is not None:
             return report("not validated", f"not validated: {reason}", one, two)
-        return judge(frame.name, one, two, self._limits, depth=depth)
+        self._judge(frame.name, one, two, depth)
+        return self._bridge(frame.name, one, two, (old, new), depth)
+
+    def _judge(self, step: str, one: Printed, two: Printed, depth: int) -> None:
+        place = len(self.reports)
+
+        def done(report: StepReport) -> None:
+            self.reports[place] = report
+
+        self.reports.append(self._comparisons.compare(step, one, two, depth, done))
+
+    def _bridge(self, step: str, one: Printed, two: Printed, functions: tuple[Any, Any], depth: int) -> None:
+        """Remember where a stretch of unreadable programs begins; where it ends, compare what is on its two sides."""
+        old, new = functions
+        last = len(self.reports) - 1
+        gap = self._gaps.pop(one.name, None)
+        if gap is not None and not _same(gap.current, old):
+            gap = None  # something happened in between that nobody saw
+        if one.func is None and two.func is not None and gap is not None:
+            self._judge(f"{gap.step} to {step}", gap.before, two, depth)
+            for k in (*gap.reports, last):
+                why = self.reports[k].text.removeprefix("unknown: ")
+                text = f"bridged: {gap.step} to {step} is compared as a whole ({why})"
+                self.reports[k] = replace(self.reports[k], status="bridged", text=text)
+        elif two.func is None and one.func is not None:
+            self._gaps[one.name] = _Gap(one, step, new, [last])
+        elif two.func is None and gap is not None:
+            self._gaps[one.name] = _Gap(gap.before, gap.step, new, [*gap.reports, last])
+
+    def _tell(self) -> None:
+        """Raise or warn of what is new and decided."""
+        while self._told < len(self.reports) and self.reports[self._told].status != "pending":
+            self._told += 1
+            tell(self.reports[self._told - 1], self._on_different)
 
     def _reason(self, name: str) -> str | None:
         if name in self._skip:

@@ -19,6 +19,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.validate import Correspondence
 from verified_tir.validate.pairs import Budget, TimeIsUp, bounded
 from verified_tir.validate.pairs import judge as judge_pair
+from verified_tir.validate.runs import Runs
 
 
 @final
@@ -46,22 +47,26 @@ def judge(
     maps: Mapping[str, Correspondence] | None = None,
     depth: int = 0,
     scheduled: bool = False,
+    runs: Runs | None = None,
 ) -> StepReport:
     """Compare a function with what a step made of it.
 
     :param step: what made the change, for the report.
     :param maps: how parameters moved, by their names before.
     :param scheduled: whether these are programs of a schedule, in which thread-bound loops still are loops.
+    :param runs: runs of programs that were judged before, which are not repeated.
     """
     start = time.perf_counter()
     moved = dict(maps or {})
     report = StepReport(step, before.name, "unchanged", "unchanged", before.text, after.text, depth=depth, maps=moved)
     if moved or not same_program(before, after):
-        report = _compared(report, before, after, limits, scheduled)
+        report = _compared(report, before, after, limits, scheduled, runs)
     return replace(report, seconds=time.perf_counter() - start)
 
 
-def _compared(report: StepReport, before: Printed, after: Printed, limits: Limits, scheduled: bool) -> StepReport:
+def _compared(
+    report: StepReport, before: Printed, after: Printed, limits: Limits, scheduled: bool, runs: Runs | None
+) -> StepReport:
     if before.func is None or after.func is None:
         found = {"before": before.problem, "after": after.problem}
         problems = {which: problem for which, problem in found.items() if problem}
@@ -72,7 +77,7 @@ def _compared(report: StepReport, before: Printed, after: Printed, limits: Limit
     given = Budget(limits.operations, limits.seconds)
     try:
         with bounded(limits.seconds, signal.ITIMER_REAL):
-            verdict = judge_pair(before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps)
+            verdict = judge_pair(before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps, runs)
     except TimeIsUp:
         return replace(report, status="unknown", text=f"unknown: it takes more than {limits.seconds:g} seconds")
     except Exception as problem:

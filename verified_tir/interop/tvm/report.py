@@ -15,7 +15,7 @@ from verified_tir.durations import duration
 from verified_tir.validate import Correspondence, Different, Report
 from verified_tir.validate.pairs import Word
 
-Status: TypeAlias = Word | Literal["not validated", "composed", "unchanged"]
+Status: TypeAlias = Word | Literal["not validated", "composed", "unchanged", "bridged", "pending"]
 OnDifferent: TypeAlias = Literal["raise", "warn", "collect"]
 SCHEMA: Final = 2
 
@@ -26,7 +26,9 @@ class StepReport:
     """What the validator said of one change of one function.
 
     ``status`` is the verdict, or ``not validated`` (``text`` says why), ``composed`` (of passes that have reports of
-    their own, and nothing changed between them), ``unchanged`` (but for names and attributes).
+    their own, and nothing changed between them), ``unchanged`` (but for names and attributes), ``bridged`` (a text
+    could not be read; another report compares what was before it with what came after), ``pending`` (another
+    process compares them).
 
     ``before`` and ``after`` are TVM's texts, ``reports`` what the validator reported at each size, ``maps`` how the
     parameters moved, ``depth`` how many passes stood around this one, ``seconds`` what all this took.
@@ -148,6 +150,45 @@ def table(reports: Iterable[StepReport], *, every: bool = False, width: int | No
 def show(reports: Iterable[StepReport], file: Any, *, every: bool = False) -> None:
     """Print the table, in colours if ``file`` is a terminal."""
     _render(tuple(reports), every, file, None)
+
+
+_SHOWN: Final = 8
+_UNDECIDED: Final = ("unknown", "unsupported", "races unknown", "failed")
+
+
+def summary(reports: Iterable[StepReport]) -> str:
+    """What was found, on one screen: counts, what is wrong, reasons of what was not decided, and what took longest."""
+    every = tuple(reports)
+    judged = [r for r in every if r.status not in ("unchanged", "composed", "not validated", "bridged")]
+    functions = len({r.function for r in judged})
+    lines = [f"{len(judged)} changes of {functions} functions judged: {counted(judged)}"]
+    wrong = [r for r in judged if r.wrong]
+    lines += [f"  {r.step}, in {r.function}: {r.text}" for r in wrong[:_SHOWN]]
+    if len(wrong) > _SHOWN:
+        lines.append(f"  and {len(wrong) - _SHOWN} others that are wrong")
+    for status in _UNDECIDED:
+        lines += _reasons(status, [r for r in judged if r.status == status and not r.wrong])
+    lines += _reasons("not validated", [r for r in every if r.status == "not validated"])
+    slow = sorted((r for r in judged if r.seconds >= 1), key=lambda r: -r.seconds)[:3]
+    if slow:
+        lines.append("longest: " + ", ".join(f"{r.step} of {r.function} {duration(r.seconds)}" for r in slow))
+    lines.append(f"{duration(sum(r.seconds for r in every))} in all")
+    return "\n".join(lines)
+
+
+def _reasons(status: str, reports: Sequence[StepReport]) -> list[str]:
+    """One line for each reason, the most frequent first, with a step that has it."""
+    found: dict[str, list[StepReport]] = {}
+    for r in reports:
+        found.setdefault(r.text.removeprefix(f"{status}: ").removeprefix("unknown: "), []).append(r)
+    most = sorted(found.items(), key=lambda item: -len(item[1]))
+    lines = [f"  {len(them)} {status}: {_cut(reason)} ({them[0].step})" for reason, them in most[:_SHOWN]]
+    rest = sum(len(them) for _, them in most[_SHOWN:])
+    return [*lines, f"  {rest} {status} for other reasons"] if rest else lines
+
+
+def _cut(text: str, most: int = 100) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _render(reports: Sequence[StepReport], every: bool, file: Any, width: int | None) -> None:

@@ -12,15 +12,27 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, DType, PointerType
-from verified_tir.ir.expr import Expr, Var
+from verified_tir.ir.dtype import HANDLE, INT32, VOID, DType, PointerType
+from verified_tir.ir.expr import Call, Expr, StringImm, Var
+from verified_tir.ir.script import scalable
 from verified_tir.ir.script.annotations import AnnotationParser
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.buffers import ALLOC_ARGS, BUFFER_ARGS, MATCH_ARGS
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import constant_difference
-from verified_tir.ir.script.source import Located
-from verified_tir.ir.script.values import EnvThread, PlainUndef, Selection, Value, broadcast_to, is_plain, typed
+from verified_tir.ir.script.scope import Scope
+from verified_tir.ir.script.source import Located, Source
+from verified_tir.ir.script.values import (
+    EnvThread,
+    PlainUndef,
+    Selection,
+    Value,
+    broadcast_to,
+    cast_to,
+    is_number,
+    is_plain,
+    typed,
+)
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, LetStmt, Stmt, Store, seq
 from verified_tir.ir.sugar import as_expr, const
 from verified_tir.ir.visit import substitute
@@ -49,8 +61,35 @@ def assemble(pieces: Sequence[Piece]) -> Stmt:
     return seq(*reversed(tail))
 
 
+def is_a_number(value: Value) -> bool:
+    """Whether the value is one that a scalar variable can have."""
+    return isinstance(value, (int, float)) or (isinstance(value, Expr) and is_number(value.dtype))
+
+
+def pointed_to(value: Expr) -> DType | PointerType | None:
+    """The type of a pointer that an expression computes, as far as it is known."""
+    match value:
+        case Var():
+            return value.type
+        case Call(
+            op="ptr_byte_offset", args=(Var(type=PointerType(scope=scope)), _, Call(args=(StringImm(value=kind),)))
+        ):
+            return PointerType(dtype_named(kind), scope)
+        case Call(op="handle_add_byte_offset", args=(Var(type=PointerType(scope=scope)), _)):
+            return PointerType(VOID, scope)
+    return None
+
+
 class BindingParser(AnnotationParser):
     """Reads stores and bindings."""
+
+    updated: frozenset[int] = frozenset()
+    """The targets (by ``id``) of assignments that make a scalar in memory."""
+
+    def __init__(self, source: Source, scope: Scope, aliases: frozenset[str], functions: dict[str, DType]) -> None:
+        super().__init__(source, scope, aliases, functions)
+        self.assignable: set[Var] = set()
+        """Variables of lets that may be assigned again, since no ``T.let`` declares them."""
 
     def bind(self, node: Located, name: str, value: Value) -> None:
         """Bind a name; a name of an enclosing scope is refused at ``node``."""
@@ -61,6 +100,17 @@ class BindingParser(AnnotationParser):
 
     def store(self, target: ast.Subscript, value: ast.expr) -> Stmt:
         """``B[i] = e``; a literal takes the type of the buffer, a scalar fills all lanes."""
+        lanes = scalable.lanes_in(self, (target, value))
+        if lanes is None:
+            return self._store(target, value)
+        of = Var.fresh("lane", INT32)
+        self.lane = of, lanes
+        try:
+            return scalable.over_lanes(self, target, self._store(target, value), of, lanes)
+        finally:
+            self.lane = None
+
+    def _store(self, target: ast.Subscript, value: ast.expr) -> Stmt:
         selection = self.value(target)
         if not isinstance(selection, Selection):
             raise self.error(target, "only elements of buffers can be stored to")
@@ -74,6 +124,8 @@ class BindingParser(AnnotationParser):
         want = buffer.dtype.with_lanes(lanes)
         made = self.number(value, want)
         stored = self.typed(value, made, want if is_plain(made) else None)
+        if stored.dtype.scalar is not want.scalar and is_number(stored.dtype) and is_number(want):
+            stored = cast_to(want.scalar, stored)  # as TVM does
         with self.located(target):
             return Store(buffer, broadcast_to(stored, lanes), indices, mask)
 
@@ -111,7 +163,7 @@ class BindingParser(AnnotationParser):
                         return declared
         if not isinstance(target, ast.Name):
             raise self.error(target, "only names and elements of buffers can be assigned to")
-        return self.let(target, target.id, value, None)
+        return self.assigned(target, value, None)
 
     def call_assignment(self, target: ast.expr, name: str, call: ast.Call, called: str) -> Piece | None:
         """``name = T.called(…)`` where the call declares something; ``None`` if it is a plain value."""
@@ -135,8 +187,8 @@ class BindingParser(AnnotationParser):
                 self.bind(target, name, EnvThread(self.string(args["thread_tag"]), dtype))
                 return []
             case "var" | "Var":
-                args = match_arguments(self.source, call, ("dtype", "name"), 1)
-                return self.declare_symbol(target, name, self.dtype(args["dtype"]))
+                args = match_arguments(self.source, call, ("name", "dtype", "ty"), 0, 2)
+                return self.declare_symbol(target, name, self._var_type(call, args))
             case "handle":
                 return self.declare_symbol(target, name, self.variable_type(call))
             case _ if is_dtype_name(called) and not call.args and not call.keywords:
@@ -146,11 +198,18 @@ class BindingParser(AnnotationParser):
             raise self.error(call, f"T.{called} belongs at the head of a block")
         return None
 
+    def _var_type(self, call: ast.Call, args: dict[str, ast.expr]) -> DType:
+        """The type in ``T.Var("n", "int32")``, ``T.Var("n", ty="int32")`` and the older ``T.var("int32")``."""
+        given = [args[k] for k in ("ty", "dtype") if k in args] or [args[k] for k in ("name",) if k in args]
+        if len(given) != 1:
+            raise self.error(call, "a variable has a name and a type")
+        return self.dtype(given[0])
+
     def declare_symbol(self, target: Located, name: str, dtype: DType | PointerType) -> Piece:
         """``n = T.int32()``: a variable that a shape, a let or a call's ``where`` binds."""
         var = Var.fresh(name, dtype)
         self.symbols.add(var)
-        self.bind(target, name, var)
+        self.scope.hide(name, var)  # to the end of the scope, as TVM reads it
         return []
 
     def let(
@@ -175,7 +234,7 @@ class BindingParser(AnnotationParser):
             self.bind(target, name, block)
             return []
         value = self.typed(node, found, like)
-        kind = want or (value.type if isinstance(value, Var) else value.dtype)
+        kind = want or pointed_to(value) or value.dtype
         var = Var.fresh(name, kind)
         if var.dtype is not value.dtype:
             raise self.error(node, f"{name} has type {kind}, its value {value.dtype}")
@@ -183,6 +242,41 @@ class BindingParser(AnnotationParser):
             self.scope.hide(name, var)
         else:
             self.bind(target, name, var)
+        return [lambda body: LetStmt(var, value, body)]
+
+    def assigned(self, target: ast.Name, node: ast.expr, want: DType | None) -> Piece:
+        """``x = e`` or ``x: T.int32 = e``: a let, or a store to a scalar (``scalars`` says when that is needed).
+
+        A name keeps the type that its first value has; further values are converted to it, as TVM does.
+        """
+        before = self.scope.find(target.id) if self.scope.has(target.id) else None
+        if isinstance(before, Buffer) and before in self.scalars:
+            return self.store_to(target, Selection(before, (const(0),)), node)
+        updated = id(target) in self.updated
+        here = self.scope.frames[-1].get(target.id)
+        if want is None:
+            if isinstance(here, (int, float)):
+                want = typed(here, None).dtype
+            elif isinstance(here, Var) and (here in self.assignable or (updated and here in self.symbols)):
+                want = here.dtype
+        found = self.value(node, want)
+        if isinstance(found, Selection):
+            found = self.load(node, found)
+        plain = isinstance(found, (int, float)) and not updated
+        if not is_a_number(found) or (plain and (want is None or (not isinstance(found, Expr) and before is None))):
+            return self.let(target, target.id, node, want)
+        assert isinstance(found, (Expr, int, float))
+        value = self.typed(node, found, want)
+        with self.located(node):
+            value = value if want is None else cast_to(want, value)
+        if updated:
+            buffer = Buffer.declare(target.id, (const(1),), value.dtype, scope="local")
+            self.scalars.add(buffer)
+            self.bind(target, target.id, buffer)
+            return [lambda body: Allocate(buffer, seq(Store(buffer, value, (const(0),)), body))]
+        var = Var.fresh(target.id, value.dtype)
+        self.assignable.add(var)
+        self.bind(target, target.id, var)
         return [lambda body: LetStmt(var, value, body)]
 
     def old_let(self, target: Located, name: str, call: ast.Call) -> Piece:
@@ -216,6 +310,8 @@ class BindingParser(AnnotationParser):
             want = self.variable_type(annotation)
             if node.value is None:
                 return self.declare_symbol(target, target.id, want)
+            if isinstance(want, DType) and is_number(want):
+                return self.assigned(target, node.value, want)
         if node.value is None:
             raise self.error(node, "a let needs a value")
         return self.let(target, target.id, node.value, want or self.literal_type(node.value))
@@ -229,10 +325,10 @@ class BindingParser(AnnotationParser):
         """``T.int32``, ``T.handle``, ``T.handle("float32", "shared")``."""
         if isinstance(node, ast.Call) and self.t_name(node.func) == "handle":
             args = match_arguments(self.source, node, ("dtype", "storage_scope"))
-            if "dtype" not in args:
+            if "dtype" not in args and "storage_scope" not in args:
                 return HANDLE
             scope = self.string(args["storage_scope"]) if "storage_scope" in args else "global"
-            return PointerType(self.dtype(args["dtype"]), scope)
+            return PointerType(self.dtype(args["dtype"]) if "dtype" in args else VOID, scope)
         return self.dtype(node)
 
     # -- buffers ---------------------------------------------------------------------------------------------------
@@ -258,7 +354,7 @@ class BindingParser(AnnotationParser):
     def allocated(self, call: ast.Call) -> Stmt:
         """RFC 63's ``Allocate(A.data, [16], "float32")`` of a buffer that was declared without data: it has its own."""
         args = match_arguments(self.source, call, ("buffer_var", "extents", "dtype"), 3)
-        pointer = self.data_pointer(args["buffer_var"])
+        pointer, _ = self.data_pointer(args["buffer_var"], self.dtype(args["dtype"]))
         if pointer not in self.unallocated:
             raise self.error(args["buffer_var"], f"{pointer.name} has memory already, or is declared somewhere else")
         buffer = next(b for b in self.scope.buffers() if b.data is pointer)

@@ -8,13 +8,14 @@ from typing import final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import FLOAT32, DType, PointerType
-from verified_tir.ir.expr import Expr, IntImm, Var
+from verified_tir.ir.expr import Call, Expr, IntImm, Load, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
 from verified_tir.ir.script.pointers import block_of
 from verified_tir.ir.script.separators import stored
 from verified_tir.ir.script.source import Located
+from verified_tir.ir.script.values import typed
 from verified_tir.ir.sugar import const
 
 _LATER = ("layout", "axis_separators", "buffer_type", "byte_offset", "allocated_addr")
@@ -116,7 +117,10 @@ class BufferParser(ExprParser):
             if not isinstance(given, (ast.List, ast.Tuple)):
                 raise self.error(given, "axis_separators is a list of positions")
             separators = stored([self.int_constant(e) for e in given.elts], self.source.numbering)
-        data = self.data_pointer(args["data"]) if "data" in args else None
+        data, begin = self.data_pointer(args["data"], dtype) if "data" in args else (None, None)
+        if begin is not None:
+            with self.located(args["data"]):
+                offset = typed(self.binary("add", begin, offset), None)
         if data is not None and isinstance(data.type, PointerType):
             if "scope" in args and scope != data.type.scope:
                 raise self.error(args["scope"], f"{data.name} points to the scope {data.type.scope}, not to {scope}")
@@ -140,16 +144,31 @@ class BufferParser(ExprParser):
             if name in args:
                 self.int_constant(args[name])
 
-    def data_pointer(self, node: ast.expr) -> Var:
-        """The block that ``data=`` names: ``A.data``, a handle, or the buffer itself."""
+    def data_pointer(self, node: ast.expr, dtype: DType) -> tuple[Var, Expr | None]:
+        """The block that ``data=`` names, and where in it a buffer of ``dtype`` begins, unless that is its start.
+
+        It is ``A.data``, a handle, the buffer itself, or ``T.address_of(A[…])``.
+        """
         found = self.value(node)
         if isinstance(found, Buffer):
-            return found.data
+            return found.data, None
         with self.located(node):
             block = block_of(found)
         if block is not None:
-            return block
-        raise self.error(node, "data= takes the data of a buffer, such as A.data")
+            if isinstance(found, Var):
+                self.pointers.add(found)
+            return block, None
+        match found:
+            case Call(op="address_of", args=(Load(buffer=base, indices=indices),)):
+                if base.dtype is not dtype:
+                    raise self.error(node, f"the address is one of {base.dtype}, not of {dtype}; view the buffer first")
+                begin = base.elem_offset
+                with self.located(node):
+                    for index, stride in zip(indices, strides_of(base), strict=True):
+                        step = typed(self.binary("mul", index, stride), None)
+                        begin = typed(self.binary("add", begin, step), None)
+                return base.data, begin
+        raise self.error(node, "data= takes the data of a buffer, such as A.data, or T.address_of(A[i])")
 
     def block_of(self, value: object, want: DType | PointerType | None) -> Var | None:
         """The block of a buffer that a pointer points to, casts aside: a name of it is the block itself."""

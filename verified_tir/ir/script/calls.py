@@ -1,17 +1,16 @@
 """What ``T.name(…)`` means in an expression.
 
 ``CALLS`` maps names to readers of their arguments.  A name that stands neither there nor among the pure calls of
-``verified_tir.ir.calls`` is an opaque call; such a name is accepted where a call may stand for its effect, or when its
-type is stated by ``dtype=``, so that a misspelt ``T.exq(x)`` is reported and not taken for an unknown function.
+``verified_tir.ir.calls`` is an opaque call (``verified_tir.ir.script.opaque``).
 """
 
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import KINDS, PURE_CALLS
 from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType
 from verified_tir.ir.expr import (
@@ -34,15 +33,20 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.float_bits import largest
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
+from verified_tir.ir.script.opaque import call_by_name, check_stated, opaque_call
 from verified_tir.ir.script.values import (
     PLAIN_UNDEF,
+    Plain,
     Selection,
     Value,
     broadcast_to,
+    cast_to,
     condition,
     converted,
+    matched,
     unified,
 )
 from verified_tir.ir.sugar import as_expr, const
@@ -51,6 +55,8 @@ if TYPE_CHECKING:
     from verified_tir.ir.script.exprs import ExprParser
 
 Reader = Callable[["ExprParser", ast.Call, "DType | None"], Value]
+Matching = Callable[["Expr | Plain", "Expr | Plain", "DType | None"], tuple[Expr, Expr]]
+"""How the operands of an operation are brought to one type."""
 
 BINARY_CALLS: dict[str, BinaryOp] = {
     "Add": "add", "Sub": "sub", "Mul": "mul", "FloorDiv": "floordiv", "FloorMod": "floormod", "Mod": "truncmod",
@@ -65,23 +71,6 @@ BINARY_CALLS: dict[str, BinaryOp] = {
 PURE_ALIASES = {"fabs": "abs", "power": "pow", "ignore_loop_partition": "likely", "BitwiseNot": "bitwise_not"}
 """Other names of pure calls."""
 
-OPAQUE_LIKE_FIRST = frozenset(
-    {
-        "acos", "acosh", "asin", "asinh", "atanh", "exp10", "copysign", "nextafter", "hypot", "ldexp", "fmod",
-        "q_multiply_shift", "q_multiply_shift_per_axis",
-    }
-)  # fmt: skip
-"""Calls that proofs know nothing about and that return the type of their first argument."""
-
-OPAQUE_TYPED_FIRST = frozenset(
-    {"call_extern", "call_pure_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_intrin", "masked_load",
-     "get_active_lane_mask"}
-)  # fmt: skip
-"""Opaque calls whose first argument is the type of their result."""
-
-OPAQUE_INT32 = frozenset({"call_packed", "call_cpacked", "tvm_call_packed"})
-"""Opaque calls that return an int32."""
-
 CONTROL_CALLS = frozenset(
     {"break_loop", "continue_loop", "ret", "thread_return", "Break", "Continue", "Return", "If", "Then", "Else",
      "While"}
@@ -89,10 +78,21 @@ CONTROL_CALLS = frozenset(
 """Calls that leave a loop or the function; a program here always runs its statements in order."""
 
 NO_MEANING = {
-    "vscale": "scalable vectors are not supported",
     "Reduce": "reductions as expressions have no meaning here; write the loop",
-    "comm_reducer": "reductions as expressions have no meaning here; write the loop",
+    "comm_reducer": "a reducer has a meaning in the attribute reduce_scope only; write the loop",
 }
+
+DTYPE_IS_DROPPED = frozenset(
+    {"if_then_else", "shift_left", "shift_right", "bitwise_and", "bitwise_or", "bitwise_xor", "truncdiv", "truncmod",
+     "floordiv", "floormod", "indexdiv", "indexmod", "ceildiv", "min", "max", "address_of"}
+)  # fmt: skip
+"""Operations on which TVM takes ``dtype=`` and does not look at it."""
+
+OF_INTEGERS_THEMSELVES = frozenset({"floor", "ceil", "trunc", "nearbyint", "round"})
+"""Calls that TVM drops where they are applied to an integer."""
+
+MATCHED_CALLS = frozenset({"pow", "atan2"})
+"""Pure calls whose two operands TVM converts to one type."""
 
 HEAD_ONLY = frozenset({"reads", "writes", "where", "init", "sblock_attr", "block_attr"})
 """Calls that belong at the head of a block."""
@@ -115,6 +115,12 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
 
     :raises ScriptError: for an unknown name, or arguments that do not fit.
     """
+    if name in DTYPE_IS_DROPPED and (stated := [k for k in node.keywords if k.arg == "dtype"]):
+        rest = [k for k in node.keywords if k.arg != "dtype"]
+        plain = ast.copy_location(ast.Call(node.func, node.args, rest), node)
+        made = p.typed(node, p.number(plain, want), want)
+        check_stated(name, p.dtype(stated[0].value), made)
+        return made
     if name in CALLS:
         return CALLS[name](p, node, want)
     if name in BINARY_CALLS:
@@ -132,12 +138,14 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
         raise p.error(node, f"T.{name} is a statement of its own, and no part of an expression")
     if name in NO_MEANING:
         raise p.error(node, f"T.{name}: {NO_MEANING[name]}")
-    return _opaque(p, node, name)
+    return opaque_call(p, node, name, [*CALLS, *BINARY_CALLS, *PURE_CALLS, *PURE_ALIASES])
 
 
 def _binary(p: ExprParser, node: ast.Call, op: BinaryOp, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("a", "b"), 2)
-    a, b = unified(p.number(args["a"], want), p.number(args["b"], want), None if want and want.is_bool else want)
+    want = None if want and want.is_bool else want
+    match = unified if op in ("eq", "ne") else matched
+    a, b = match(p.number(args["a"], want), p.number(args["b"], want), want)
     if op == "div" and a.dtype.is_int:
         op = "truncdiv"
     return Binary(op, a, b)
@@ -154,6 +162,10 @@ def _pure(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Expr:
     if len(node.args) != info.arity:
         raise p.error(node, f"T.{name} takes {info.arity} arguments, not {len(node.args)}")
     numbers = [p.number(a, want if info.result == "same" else None) for a in node.args]
+    if name in OF_INTEGERS_THEMSELVES and isinstance(numbers[0], Expr) and numbers[0].dtype.is_int:
+        return numbers[0]
+    if name in MATCHED_CALLS and any(isinstance(n, Expr) for n in numbers):
+        numbers = list(matched(numbers[0], numbers[1], None))
     like = next((n.dtype for n in numbers if isinstance(n, Expr)), None)
     if like is None and info.operands == "float":
         like = want if want is not None and want.is_float else DType("float", 32)
@@ -189,40 +201,13 @@ def _conversion(p: ExprParser, node: ast.Call, dtype: DType) -> Value:
         found = p.load(node.args[0], found)
     if isinstance(found, Expr):
         return converted(dtype, found)
-    if isinstance(found, bool):
+    if isinstance(found, bool) or (dtype.is_bool and found in (0, 1)):
         return const(int(found), dtype)
     if isinstance(found, (int, float)):
         return p.typed(node.args[0], found, dtype)
     if found is PLAIN_UNDEF:
         return Undef(dtype)
     raise p.error(node, f"T.{dtype} takes a number")
-
-
-def _opaque(p: ExprParser, node: ast.Call, name: str) -> Expr:
-    """A call that nothing is known about."""
-    args = list(node.args)
-    result: DType | None = None
-    for keyword in node.keywords:
-        if keyword.arg != "dtype":
-            raise p.error(keyword.value, f"T.{name}: an opaque call has no argument {keyword.arg}")
-        result = p.dtype(keyword.value)
-    if name in OPAQUE_TYPED_FIRST and result is None and args:
-        result = p.dtype(args.pop(0))
-    elif name in OPAQUE_INT32:
-        result = result or INT32
-    elif result is None and name not in OPAQUE_LIKE_FIRST and not p.opaque_depth:
-        known = [*CALLS, *BINARY_CALLS, *PURE_CALLS, *PURE_ALIASES]
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean T.{near[0]}?" if near else ""
-        raise p.error(node, f"T.{name} is unknown{hint}")
-    p.opaque_depth += 1
-    try:
-        made = tuple([p.argument(a) for a in args])
-    finally:
-        p.opaque_depth -= 1
-    if result is None:
-        result = made[0].dtype if name in OPAQUE_LIKE_FIRST and made else HANDLE
-    return Call(result, name, made)
 
 
 # -- readers ------------------------------------------------------------------------------------------------------
@@ -233,19 +218,19 @@ def _undef(p: ExprParser, node: ast.Call, want: DType | None) -> Value:
     return Undef(p.dtype(args["dtype"])) if "dtype" in args else PLAIN_UNDEF
 
 
-def _choice(p: ExprParser, node: ast.Call, want: DType | None) -> tuple[Expr, Expr, Expr]:
+def _choice(p: ExprParser, node: ast.Call, want: DType | None, match: Matching) -> tuple[Expr, Expr, Expr]:
     args = match_arguments(p.source, node, ("condition", "true_value", "false_value"), 3)
     test = p.condition(args["condition"])
-    a, b = unified(p.number(args["true_value"], want), p.number(args["false_value"], want), want)
+    a, b = match(p.number(args["true_value"], want), p.number(args["false_value"], want), want)
     return test, a, b
 
 
 def _select(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
-    return Select(*_choice(p, node, want))
+    return Select(*_choice(p, node, want, unified))
 
 
 def _if_then_else(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
-    return IfThenElse(*_choice(p, node, want))
+    return IfThenElse(*_choice(p, node, want, matched))
 
 
 def _cast(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
@@ -265,19 +250,25 @@ def _reinterpret(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     keywords = [k.arg for k in node.keywords]
     names = ("value", "dtype") if keywords == ["dtype"] and len(node.args) == 1 else ("dtype", "value")
     args = match_arguments(p.source, node, names, 2)
-    dtype, value = p.type_of_cast(args["dtype"]), p.expr(args["value"])
-    return Call(dtype, "reinterpret", (value,))
+    return Call(p.type_of_cast(args["dtype"]), "reinterpret", (p.argument(args["value"]),))
 
 
 def _ramp(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("base", "stride", "lanes"), 3)
     base, stride = unified(p.number(args["base"]), p.number(args["stride"]), None)
-    return Ramp(base, stride, p.int_constant(args["lanes"]))
+    if stride.dtype.is_int and base.dtype.is_int:
+        stride = cast_to(base.dtype, stride)
+    of = scalable.lane(p, args["lanes"], scalable.factor(p, args["lanes"]))
+    if of is not None:
+        return scalable.at_lane(p, base, stride, of)
+    return Ramp(base, stride, p.lanes(args["lanes"]))
 
 
 def _broadcast(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("value", "lanes"), 2)
-    lanes = p.int_constant(args["lanes"])
+    if scalable.lane(p, args["lanes"], scalable.factor(p, args["lanes"])) is not None:
+        return p.expr(args["value"], want.scalar if want else None)
+    lanes = p.lanes(args["lanes"])
     if lanes < 1:
         raise p.error(args["lanes"], "a broadcast has at least one lane")
     return Broadcast(p.expr(args["value"], want.scalar if want else None), lanes)
@@ -335,8 +326,14 @@ def _not(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
 
 def _ceildiv(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("a", "b"), 2)
-    a, b = unified(p.number(args["a"], want), p.number(args["b"], want), want)
+    a, b = matched(p.number(args["a"], want), p.number(args["b"], want), want)
     return (a + b - as_expr(1, a.dtype)) // b
+
+
+def _const(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
+    """``T.const(1, "int64")``."""
+    args = match_arguments(p.source, node, ("value", "dtype"), 1)
+    return p.expr(args["value"], p.dtype(args["dtype"]) if "dtype" in args else None)
 
 
 def _extreme(which: str) -> Reader:
@@ -359,6 +356,9 @@ def _float_extreme(dtype: DType, which: str) -> float:
 
 def _address_of(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("buffer_load",), 1)
+    found = p.value(args["buffer_load"])
+    if isinstance(found, Buffer):  # its first element
+        return Call(HANDLE, "address_of", (Load(found, tuple([const(0, e.dtype) for e in found.shape])),))
     place = p.expr(args["buffer_load"])
     if not isinstance(place, Load):
         raise p.error(node, "T.address_of takes an access, such as A[i]")
@@ -375,5 +375,5 @@ CALLS: dict[str, Reader] = {
     "Shuffle": _shuffle, "Let": _let, "And": _logic("and"), "Or": _logic("or"), "all": _logic("and"),
     "any": _logic("or"), "Not": _not, "ceildiv": _ceildiv, "min_value": _extreme("min_value"),
     "max_value": _extreme("max_value"), "infinity": _extreme("infinity"), "address_of": _address_of,
-    "StringImm": _string,
+    "StringImm": _string, "const": _const, "Call": lambda p, node, want: call_by_name(p, node),
 }  # fmt: skip

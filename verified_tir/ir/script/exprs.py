@@ -22,24 +22,29 @@ from verified_tir.ir.expr import (
     Load,
     LogicOp,
     Not,
+    Ramp,
     StringImm,
 )
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import is_pure_value
+from verified_tir.ir.script.opaque import access_pointer, spread
 from verified_tir.ir.script.reader import Reader, kind_of
 from verified_tir.ir.script.values import (
     PLAIN_UNDEF,
     Plain,
     PlainUndef,
     Selection,
+    Slice,
     Value,
     broadcast_to,
     checked_literal,
     condition,
     converted,
+    matched,
     typed,
     unified,
 )
@@ -77,7 +82,9 @@ class ExprParser(Reader):
                 if isinstance(v, (bool, int, float)):
                     return checked_literal(v)
             case ast.Name(id=name):
-                return self._name(node, name)
+                found = self._name(node, name)
+                scalar = isinstance(found, Buffer) and found in self.scalars
+                return Load(found, (as_expr(0),)) if isinstance(found, Buffer) and scalar else found
             case ast.BinOp():
                 return self._arithmetic(node, want)
             case ast.UnaryOp():
@@ -88,7 +95,7 @@ class ExprParser(Reader):
                 return self._comparison(node)
             case ast.IfExp(test=c, body=a, orelse=b):
                 test = self.condition(c)
-                return IfThenElse(test, *unified(self.number(a, want), self.number(b, want), want))
+                return IfThenElse(test, *matched(self.number(a, want), self.number(b, want), want))
             case ast.Subscript():
                 return self._subscript(node)
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
@@ -120,7 +127,7 @@ class ExprParser(Reader):
 
     def _operation(self, node: ast.BinOp, a: Expr | Plain, b: Expr | Plain, want: DType | None) -> Expr | Plain:
         if isinstance(node.op, ast.Pow):
-            x, y = unified(a, b, want)
+            x, y = matched(a, b, want)
             if not x.dtype.is_float or x.dtype is not y.dtype:
                 raise self.error(node, f"** takes floats of one type, not {x.dtype} and {y.dtype}")
             return Call(x.dtype, "pow", (x, y))
@@ -136,7 +143,7 @@ class ExprParser(Reader):
         """
         if isinstance(a, (int, float)) and isinstance(b, (int, float)):
             return _fold_plain(op, a, b)
-        x, y = unified(a, b, want)
+        x, y = unified(a, b, want) if op in ("eq", "ne") else matched(a, b, want)
         if op == "div" and x.dtype.is_int:
             return Binary("truncdiv", x, y)
         return binary(op, x, y)
@@ -223,6 +230,16 @@ class ExprParser(Reader):
             return base[k]
         raise self.error(node, f"{kind_of(base)} cannot be indexed")
 
+    def slice(self, buffer: Buffer, node: ast.Slice) -> Expr | Slice:
+        """A slice; one with lanes that scale is the lane that is stored."""
+        place = node.lower or node.upper
+        lanes = scalable.lanes_of_slice(self, node)
+        if place is None or node.lower is None or lanes is None:
+            return super().slice(buffer, node)
+        of = scalable.lane(self, place, lanes)
+        step = 1 if node.step is None else self.int_constant(node.step)
+        return self.expr(node.lower) if of is None else scalable.at_lane(self, self.expr(node.lower), as_expr(step), of)
+
     # -- attributes and calls -------------------------------------------------------------------------------------
 
     def t_name(self, node: ast.expr) -> str | None:
@@ -248,10 +265,19 @@ class ExprParser(Reader):
             if is_dtype_name(name):
                 return dtype_named(name)
             raise self.error(node, f"T.{name} is not a value")
+        match node.value:
+            case ast.Call(func=f) if node.attr == "ty" and self.t_name(f) == "handle":  # the type itself
+                return HANDLE
         base = self.value(node.value)
         if isinstance(base, Selection):
             base = self.load(node.value, base)
         match base, node.attr:
+            case Load(), "source":  # the memory of a scalar
+                return base.buffer
+            case Buffer(), "ty":  # TVM keeps layouts in types: A.ty.shape
+                return base
+            case Expr(), "ty":
+                return base.dtype
             case Buffer(), "data":
                 return base.data
             case Buffer(), "elem_offset":
@@ -273,12 +299,20 @@ class ExprParser(Reader):
                 return self._function_call(node, callee)
             case ast.Attribute(value=ast.Name(id=module), attr=callee) if not self.scope.has(module):
                 return self._function_call(node, callee)
+            case ast.Attribute(attr="const") if dotted(node.func) == "tvm.tirx.const":
+                return t_call(self, node, "const", want)
+            case ast.Name(id="len") if len(node.args) == 1 and not node.keywords and not self.scope.has("len"):
+                entries = self.value(node.args[0])
+                if isinstance(entries, tuple):
+                    return len(entries)
             case ast.Attribute(value=inner, attr="astype"):
                 if len(node.args) != 1 or node.keywords:
                     raise self.error(node, "astype takes one dtype")
                 return converted(self.dtype(node.args[0]), self.expr(inner))
             case ast.Attribute(value=inner, attr="vload"):
                 return self.vector_load(node, inner)
+            case ast.Attribute(value=inner, attr="access_ptr"):
+                return access_pointer(self, node, inner)
             case ast.Attribute(value=inner, attr="scope"):
                 base = self.value(inner)
                 if isinstance(base, Buffer) and not node.args and not node.keywords:
@@ -291,9 +325,15 @@ class ExprParser(Reader):
         base = self.buffer(buffer)
         selection = self.selection(base, args["begin"])
         mask = self.mask(args.get("predicate"))
+        indices = self.access(node, selection)
+        want = self.dtype(args["dtype"]) if "dtype" in args else None
         with self.located(node):
-            found = Load(base, self.access(node, selection), mask)
-        if "dtype" in args and found.dtype is not self.dtype(args["dtype"]):
+            if want is not None and indices and want.lanes > base.dtype.lanes and indices[-1].dtype.lanes == 1:
+                lanes, rest = divmod(want.lanes, base.dtype.lanes)
+                if not rest:  # as many neighbours as the type has lanes
+                    indices = (*indices[:-1], Ramp(indices[-1], as_expr(1, indices[-1].dtype), lanes))
+            found = Load(base, indices, mask)
+        if want is not None and found.dtype is not want:
             raise self.error(node, f"the access has type {found.dtype}")
         return found
 
@@ -317,7 +357,7 @@ class ExprParser(Reader):
         """A call of another function; a buffer stands for its data variable."""
         ret = self.functions.get(callee, DType("void", 0))
         args: list[Expr] = []
-        for arg in node.args:
+        for arg in spread(self, node.args):
             args.append(self.argument(arg))
         for keyword in node.keywords:
             if keyword.arg != "dtype":
@@ -340,6 +380,17 @@ class ExprParser(Reader):
             case Expr() | int() | float() | PlainUndef():
                 return self.typed(node, found)
         raise self.error(node, f"{kind_of(found)} cannot be an argument")
+
+
+def dotted(node: ast.expr) -> str:
+    """``"tvm.target.Target"`` for such an expression; the empty string for any other."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=inner, attr=attr):
+            prefix = dotted(inner)
+            return f"{prefix}.{attr}" if prefix else ""
+    return ""
 
 
 def strides_of(buffer: Buffer) -> tuple[Expr, ...]:

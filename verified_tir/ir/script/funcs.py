@@ -14,7 +14,9 @@ from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Piece, Wrapper, assemble
 from verified_tir.ir.script.buffers import MATCH_ARGS, Layout
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
+from verified_tir.ir.script.leaving import Leaving
 from verified_tir.ir.script.loops import LoopParser
+from verified_tir.ir.script.scalars import updated
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
 from verified_tir.ir.script.values import Value
@@ -73,7 +75,10 @@ class FuncParser(LoopParser):
         ret = None
         if node.returns is not None and not (isinstance(node.returns, ast.Constant) and node.returns.value is None):
             ret = self.dtype(node.returns)
-        body = self._function_body(node.body)
+        alias = "T" if "T" in self.aliases else min(self.aliases)
+        statements = Leaving(self.source, node, self.t_name, alias).body()
+        self.updated = updated(statements)
+        body = self._function_body(statements)
         return PrimFunc(
             node.name, tuple(self.params), tuple((v, self.buffer_map[v]) for v in self.params if v in self.buffer_map),
             body, self.attrs, ret,
@@ -100,7 +105,7 @@ class FuncParser(LoopParser):
         if arg.arg in self.late_scalars:
             var = self.late_scalars[arg.arg]
             self.scope.frames[0][arg.arg] = var
-        elif isinstance(annotation, ast.Call) and self.t_name(annotation.func) == "Buffer":
+        elif isinstance(annotation, ast.Call) and self.t_name(annotation.func) in ("Buffer", "buffer"):
             layout, args = self.declaration(annotation)
             var = self._buffer_parameter(arg, self.make(annotation, arg.arg, self._own_data(args, layout, arg.arg)))
         elif isinstance(annotation, ast.Subscript) and self.t_name(annotation.value) == "Buffer":
@@ -185,11 +190,15 @@ class FuncParser(LoopParser):
         return body
 
     def _return(self, node: ast.Return) -> Stmt:
-        """The return at the end of a function, an opaque call ``ret``."""
+        """The return at the end of a run of the function, an opaque call ``ret``."""
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
             return SKIP
         value = self.expr(node.value)
         return Evaluate(Call(value.dtype, "ret", (value,)))
+
+    def statement(self, node: ast.stmt) -> Piece:
+        """Any statement; a return ends the run wherever it stands, which ``leaving`` has seen to."""
+        return self._return(node) if isinstance(node, ast.Return) else super().statement(node)
 
     def expression(self, node: ast.Expr, value: ast.expr) -> Piece:
         """At function level also ``T.func_attr``."""

@@ -16,10 +16,11 @@ from verified_tir.ir.script.bindings import Wrapper, assemble
 from verified_tir.ir.script.buffers import ALLOC_ARGS, MATCH_ARGS
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import extent_between
+from verified_tir.ir.script.opaque import spread
 from verified_tir.ir.script.regions import Matched
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.script.stmts import StmtParser
-from verified_tir.ir.script.values import EnvThread, Plain, converted, is_plain, typed, unified
+from verified_tir.ir.script.values import EnvThread, Plain, converted, is_plain, matched, typed, unified
 from verified_tir.ir.stmt import (
     Annotations,
     Block,
@@ -84,19 +85,25 @@ class LoopParser(StmtParser):
             raise self.error(node, "a loop has no else")
         domains = self._domains(node.iter)
         targets = node.target.elts if isinstance(node.target, (ast.Tuple, ast.List)) else [node.target]
+        whole = node.target.id if isinstance(node.target, ast.Name) and len(domains) > 1 else None
+        if whole is not None:  # one name for all loop variables
+            place = {"lineno": node.target.lineno, "col_offset": node.target.col_offset}
+            targets = [ast.Name(f"{whole}_{k}", ast.Store(), **place) for k in range(len(domains))]
         if len(targets) != len(domains):
             raise self.error(node.target, f"{len(domains)} loops are bound to {len(targets)} names")
         names = [t.id for t in targets if isinstance(t, ast.Name)]
         if len(set(names)) < len(names):
             raise self.error(node.target, "two loops of one nest have one name")
         with self.scope.frame():
-            loops: list[tuple[Var, _Domain, list[Wrapper]]] = []
+            loops: list[tuple[Var, _Domain, Var, list[Wrapper]]] = []
             for target, domain in zip(targets, domains, strict=True):
                 if not isinstance(target, ast.Name):
                     raise self.error(target, "a loop variable is a name")
-                loops.append(self._loop_variable(target, target.id, domain))
+                loops.append(self._loop_variable(target, target.id, domain, whole is None))
+            if whole is not None:
+                self.scope.hide(whole, tuple([named for _, _, named, _ in loops]))
             body = self.body(node.body)
-            for var, domain, inner in reversed(loops):
+            for var, domain, _, inner in reversed(loops):
                 with self.located(node.iter):
                     body = For(
                         var, domain.min, domain.extent, assemble([inner, body]) if inner else body, domain.kind,
@@ -105,36 +112,45 @@ class LoopParser(StmtParser):
                 self.scope.loops.pop(var, None)
         return body
 
-    def _loop_variable(self, place: Located, name: str, domain: _Domain) -> tuple[Var, _Domain, list[Wrapper]]:
-        """Bind the loop variable.  A loop with a step counts its iterations and computes the named variable."""
+    def _loop_variable(
+        self, place: Located, name: str, domain: _Domain, visible: bool
+    ) -> tuple[Var, _Domain, Var, list[Wrapper]]:
+        """The variable of the loop, and the one that the name stands for (bound if it is ``visible``).
+
+        They differ in a loop with a step, which counts its iterations and computes the named variable.
+        """
         if not domain.min.dtype.is_int or domain.min.dtype.lanes != 1:
             raise self.error(place, f"the bounds of a loop are scalar integers, not {domain.min.dtype}")
         var = Var.fresh(name, domain.min.dtype)
         if domain.step == 1:
-            self.scope.hide(name, var)
+            if visible:
+                self.scope.hide(name, var)
             self.scope.loops[var] = (domain.min, domain.extent)
-            return var, domain, []
+            return var, domain, var, []
         with self.located(place):
             step = const(domain.step, domain.min.dtype)
             count = (domain.extent + (step - 1)) // step
             value = domain.min + var * step
         stepped = Var.fresh(name, domain.min.dtype)
-        self.scope.hide(name, stepped)
+        if visible:
+            self.scope.hide(name, stepped)
         counted = _Domain(const(0, var.dtype), count, domain.kind, domain.thread, domain.annotations)
-        return var, counted, [lambda body: LetStmt(stepped, value, body)]
+        return var, counted, stepped, [lambda body: LetStmt(stepped, value, body)]
 
     def _domains(self, node: ast.expr) -> list[_Domain]:
         """The ranges that a loop runs over."""
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id == "range":
-                return [self._range(node, "serial", ("start", "stop", "step"), 3)]
+                names: tuple[str, ...] = ("start", "stop", "step", "annotations")
+                return [self._range(node, "serial", names, 3)]
             name = self.t_name(node.func)
             if isinstance(node.func, ast.Name) and node.func.id == "grid" and not self.scope.has("grid"):
                 name = "grid"  # as after ``from tvm.script.tir import grid``, and in RFC 63
             if name in LOOP_KINDS:
                 if name == "thread_binding":
                     return [self._range(node, "thread_binding", ("start", "stop", "thread", "annotations", "step"), 3)]
-                names = ("start", "stop", "annotations", "step", "dtype", *(("unroll",) if name == "serial" else ()))
+                extra = ("unroll",) if name == "serial" else ()
+                names = ("start", "stop", "annotations", "step", "dtype", *extra)
                 return [self._range(node, LOOP_KINDS[name], names, 2)]
             if name in ("grid", "range"):
                 dtype: DType | None = None
@@ -142,7 +158,7 @@ class LoopParser(StmtParser):
                     if keyword.arg != "dtype":
                         raise self.error(keyword.value, "T.grid takes extents only")
                     dtype = self._loop_dtype(keyword.value)
-                return [self._grid_entry(a, dtype) for a in node.args]
+                return [self._grid_entry(a, dtype) for a in spread(self, node.args)]
         raise self.error(
             node, "a loop runs over range, T.grid, T.serial, T.parallel, T.vectorized, T.unroll or T.thread_binding"
         )
@@ -191,7 +207,7 @@ class LoopParser(StmtParser):
         stop = self._bound(args["stop"], dtype)
         start = self._bound(args["start"], dtype) if "start" in args else 0
         with self.located(node):
-            low, high = unified(start, stop, None)
+            low, high = (unified if is_plain(start) or is_plain(stop) else matched)(start, stop, None)
             if not low.dtype.is_int or low.dtype.lanes != 1:
                 raise IRError(f"the bounds of a loop are scalar integers, not {low.dtype}")
             extent = high if isinstance(low, IntImm) and low.value == 0 else extent_between(low, high)
@@ -217,22 +233,27 @@ class LoopParser(StmtParser):
         """``bx = T.launch_thread("blockIdx.x", n)``: a loop bound to a thread, over the rest of the scope."""
         args = match_arguments(self.source, call, ("thread", "extent"), 2)
         thread = self.value(args["thread"])
-        tag = thread.tag if isinstance(thread, EnvThread) else thread
-        if not isinstance(tag, str) or not tag:
+        if isinstance(thread, str) and thread:
+            thread = EnvThread(thread)
+        if not isinstance(thread, EnvThread) or not thread.tag:
             raise self.error(args["thread"], "a thread is named by a string, or by T.env_thread")
-        declared = thread.dtype if isinstance(thread, EnvThread) else None
-        extent = self.expr(args["extent"], declared)
-        if not extent.dtype.is_int or extent.dtype.lanes != 1:
-            raise self.error(args["extent"], f"the extent of a thread is a scalar integer, not {extent.dtype}")
-        if declared is not None and extent.dtype is not declared:
-            raise self.error(args["extent"], f"the thread has type {declared}, its extent {extent.dtype}")
-        var = Var.fresh(name, extent.dtype)
-        if self.scope.has(name) and isinstance(self.scope.find(name), EnvThread):
+        return self.bind_thread(target, name, thread, args["extent"])
+
+    def bind_thread(self, target: Located, name: str, thread: EnvThread, extent: ast.expr) -> Wrapper:
+        """A loop bound to a thread, over the rest of the scope."""
+        made = self.expr(extent, thread.dtype)
+        if not made.dtype.is_int or made.dtype.lanes != 1:
+            raise self.error(extent, f"the extent of a thread is a scalar integer, not {made.dtype}")
+        if thread.dtype is not None and made.dtype is not thread.dtype:
+            raise self.error(extent, f"the thread has type {thread.dtype}, its extent {made.dtype}")
+        var = Var.fresh(name, made.dtype)
+        before = self.scope.find(name) if self.scope.has(name) else None
+        if isinstance(before, EnvThread) or (isinstance(before, Var) and before in self.symbols):
             self.scope.hide(name, var)
         else:
             self.bind(target, name, var)
-        zero = const(0, extent.dtype)
-        return lambda body: For(var, zero, extent, body, "thread_binding", tag)
+        zero = const(0, made.dtype)
+        return lambda body: For(var, zero, made, body, "thread_binding", thread.tag)
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
@@ -363,7 +384,9 @@ class LoopParser(StmtParser):
         args = match_arguments(self.source, call, ("kinds", "bindings", "dtype"), 2)
         kinds = self.string(args["kinds"])
         bindings = args["bindings"]
-        nodes = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else [bindings]
+        nodes = spread(self, bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else [bindings])
+        if len(nodes) == 1 and isinstance(self.value(nodes[0]), tuple):
+            nodes = spread(self, [ast.copy_location(ast.Starred(nodes[0], ast.Load()), nodes[0])])
         targets = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
         if not len(kinds) == len(nodes) == len(targets):
             raise self.error(call, "T.axis.remap needs as many kinds as bindings and names")

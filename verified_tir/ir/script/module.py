@@ -129,7 +129,8 @@ class _Contents:
     def _check_class(self, node: ast.ClassDef) -> None:
         if not any(_ends_with(d, "ir_module") for d in node.decorator_list):
             raise self.source.error(node, f"the class {node.name} lacks @I.ir_module")
-        extra: list[Located] = [*node.decorator_list[1:], *node.bases, *(k.value for k in node.keywords)]
+        bases = [b for b in node.bases if not _ends_with(b, "BasePyModule")]  # Relax's modules with Python functions
+        extra: list[Located] = [*node.decorator_list[1:], *bases, *(k.value for k in node.keywords)]
         if extra:
             raise self.source.error(extra[0], "a module is a class with the one decorator @I.ir_module, and no bases")
 

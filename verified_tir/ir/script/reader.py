@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import Expr, Load, Ramp, Var
+from verified_tir.ir.dtype import INT32, DType
+from verified_tir.ir.expr import Call, Expr, Load, Ramp, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named
 from verified_tir.ir.script.linear import constant_difference
@@ -31,6 +31,7 @@ from verified_tir.ir.script.values import (
     unified,
 )
 from verified_tir.ir.sugar import as_expr
+from verified_tir.ir.visit import walk
 
 
 class Reader:
@@ -47,6 +48,12 @@ class Reader:
         """Variables that a declaration such as ``n = T.int32()`` made and that nothing has given a value yet."""
         self.unallocated: set[Var] = set()
         """Blocks of buffers that were declared without data, and of which no ``Allocate`` was read yet."""
+        self.scalars: set[Buffer] = set()
+        """Buffers of one element that stand for a scalar variable: its name means the element."""
+        self.pointers: set[Var] = set()
+        """Pointers that a buffer was declared with by their name: they may point into any block."""
+        self.lane: tuple[Var, int] | None = None
+        """Inside the store of a scalable vector of ``c * T.vscale()`` lanes: one of its lanes, and ``c``."""
         self.opaque_depth = 0
         """Above zero where an unknown call may stand: in an expression statement, and inside opaque calls."""
 
@@ -127,6 +134,13 @@ class Reader:
             return found
         raise self.error(node, "a constant integer is needed")
 
+    def lanes(self, node: ast.expr) -> int:
+        """The number of lanes of a ramp or broadcast."""
+        found = self.number(node)
+        if isinstance(found, Expr) and any(isinstance(n, Call) and n.op == "vscale" for n in walk(found)):
+            raise self.error(node, "the number of lanes is neither a constant nor a constant times T.vscale()")
+        return self.int_constant(node)
+
     def string(self, node: ast.expr) -> str:
         """A string literal."""
         found = self.value(node)
@@ -141,6 +155,8 @@ class Reader:
             return found
         if not isinstance(found, str):
             raise self.error(node, 'a dtype is needed, such as "float32"')
+        if self.lane is not None:  # of one lane, the type of one lane
+            found = found.removesuffix(f"xvscalex{self.lane[1]}")
         with self.located(node):
             return dtype_named(found)
 
@@ -151,12 +167,12 @@ class Reader:
         found: list[Expr | Slice] = []
         for part in parts:
             if isinstance(part, ast.Slice):
-                found.append(self.slice(part))
+                found.append(self.slice(buffer, part))
             else:
-                found.append(self.expr(part))
+                found.append(self.expr(part, INT32 if self.value(part) is PLAIN_UNDEF else None))
         return tuple(found)
 
-    def slice(self, node: ast.Slice) -> Slice:
+    def slice(self, buffer: Buffer, node: ast.Slice) -> Expr | Slice:
         """``start : stop : step``; the step is a constant, and a literal bound takes the type of the other."""
         start = None if node.lower is None else self.number(node.lower)
         stop = None if node.upper is None else self.number(node.upper)

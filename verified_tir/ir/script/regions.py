@@ -94,7 +94,7 @@ class RegionParser(BufferParser):
         dtype = self.dtype(args["dtype"]) if "dtype" in args else FLOAT32 if "shape" in args else base.dtype
         if dtype is not base.dtype:
             raise self.error(node, f"a region of {base.dtype} is matched with a buffer of {dtype}")
-        if "data" in args and self.data_pointer(args["data"]) is not base.data:
+        if "data" in args and self.data_pointer(args["data"], base.dtype) != (base.data, None):
             raise self.error(args["data"], f"the region lies in the data of {base.name}; leave data= out")
         if "scope" in args and self.string(args["scope"]) != base.scope:
             raise self.error(args["scope"], f"the region lies in the scope {base.scope}, as {base.name} does")

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from verified_tir.ir.expr import Expr
+from verified_tir.ir.expr import Binary, Call, Expr, Var
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import ALLOCATIONS, VIEWS, BindingParser, Piece, Wrapper, assemble
 from verified_tir.ir.script.calls import HEAD_ONLY
+from verified_tir.ir.script.linear import same_value
+from verified_tir.ir.script.opaque import REDUCER
 from verified_tir.ir.script.source import Located
+from verified_tir.ir.script.values import EnvThread, condition
 from verified_tir.ir.stmt import SKIP, Assert, Assume, AttrStmt, Evaluate, If, Stmt, While, seq
 from verified_tir.ir.sugar import const
 
@@ -44,15 +47,18 @@ class StmtParser(BindingParser):
             case ast.AugAssign(target=ast.Subscript() as target, op=op, value=value):
                 sum_ = ast.BinOp(target, op, value, lineno=node.lineno, col_offset=node.col_offset)
                 return self.store(target, sum_)
+            case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
+                sum_ = ast.BinOp(target, op, value, lineno=node.lineno, col_offset=node.col_offset)
+                return self.assignment(target, sum_)
             case ast.AugAssign():
-                raise self.error(node, "only elements of buffers can be updated in place; a variable is bound once")
+                raise self.error(node, "only variables and elements of buffers can be updated in place")
             case ast.Expr(value=value):
                 return self.expression(node, value)
             case ast.If(test=test, body=body, orelse=orelse):
-                condition = self.condition(test)
+                condition = self.truth(test)
                 return If(condition, self.body(body), self.body(orelse) if orelse else None)
             case ast.While(test=test, body=body, orelse=[]):
-                return While(self.condition(test), self.body(body))
+                return While(self.truth(test), self.body(body))
             case ast.Assert(test=test, msg=msg):
                 return self.assertion(test, self.message(msg))
             case ast.For():
@@ -62,9 +68,9 @@ class StmtParser(BindingParser):
             case ast.Pass():
                 return SKIP
             case ast.Break() | ast.Continue():
-                raise self.error(node, "leaving a loop early has no meaning here")
+                raise self.error(node, "there is no loop around it that could be left")
             case ast.Return():
-                raise self.error(node, "a return may only end the function")
+                raise self.error(node, "a return cannot stand here")
         raise self.error(node, f"{type(node).__name__} has no meaning as a statement of TVMScript")
 
     def loop(self, node: ast.For) -> Stmt:
@@ -85,6 +91,14 @@ class StmtParser(BindingParser):
             types = " and ".join(str(e) for e in found)
             raise self.error(test, f"this does not hold: the dtypes are {types}")
         return SKIP
+
+    def truth(self, node: ast.expr) -> Expr:
+        """The condition of ``if`` and ``while``: a bool, or an integer, which TVM takes for true unless it is 0."""
+        found = self.number(node)
+        if isinstance(found, Expr) and found.dtype.is_int and found.dtype.lanes == 1:
+            return Binary("ne", found, const(0, found.dtype))
+        with self.located(node):
+            return condition(found)
 
     def message(self, node: ast.expr | None) -> str:
         """The message of an assertion: a string, or TVM's ``("RuntimeError", ["part", …])``."""
@@ -117,6 +131,8 @@ class StmtParser(BindingParser):
                 case "assume":
                     inner = match_arguments(self.source, value, ("condition",), 1)["condition"]
                     return Assume(self.condition(inner))
+                case "bind" | "Bind":
+                    return self.old_let(node, "_", value)
                 case "attr":
                     return self.attributes(value)
                 case "launch_thread":
@@ -164,15 +180,60 @@ class StmtParser(BindingParser):
                     raise self.error(call, "** has no meaning here")
                 found.append(self.attribute(const(0), self.string(key), value))
             return found
+        return [self.one_attribute(call)]
+
+    def one_attribute(self, call: ast.Call) -> Wrapper:
+        """``T.attr(node, key, value)``: a thread that is bound, or an attribute about a literal or an expression."""
         args = match_arguments(self.source, call, ("node", "attr_key", "value"), 3)
+        key = self.string(args["attr_key"])
+        if key == "thread_extent":
+            thread = self.thread_of(args["node"], args["value"])
+            if thread is not None:
+                return self.bind_thread(args["node"], *thread, args["value"])
+        literal = self.literal(args["node"])
+        if literal is not None:
+            if isinstance(literal, Call) and literal.op == REDUCER:
+                self.scope.hide(REDUCER, literal)
+            return self.attribute(literal, key, args["value"])
         node = self.value(args["node"])
         about = node if isinstance(node, str) else self.argument(args["node"])
-        return [self.attribute(about, self.string(args["attr_key"]), args["value"])]
+        return self.attribute(about, key, args["value"])
 
     def attribute(self, about: Expr | str, key: str, value: ast.expr) -> Wrapper:
         """One attribute over the rest of the scope."""
-        made = self.argument(value)
+        made = self.literal(value) or self.argument(value)
         return lambda body: AttrStmt(key, about, made, body)
+
+    def thread_of(self, node: ast.expr, extent: ast.expr) -> tuple[str, EnvThread] | None:
+        """The thread that ``T.attr(thread, "thread_extent", n)`` binds, with its name; ``None`` for anything else.
+
+        It is a ``T.env_thread``, or ``T.iter_var(tx, T.Range(0, n), "ThreadIndex", "threadIdx.x")``.
+        """
+        if isinstance(node, ast.Name) and self.scope.has(node.id):
+            found = self.scope.find(node.id)
+            return (node.id, found) if isinstance(found, EnvThread) else None
+        if not isinstance(node, ast.Call) or self.t_name(node.func) != "iter_var":
+            return None
+        args = match_arguments(self.source, node, ("var", "dom", "iter_type", "thread_tag"), 1, 4)
+        var = self.value(args["var"])
+        if not isinstance(args["var"], ast.Name) or not isinstance(var, Var) or var not in self.symbols:
+            raise self.error(args["var"], "the variable of a thread is declared by T.int32() and has no value yet")
+        if "iter_type" not in args or self.string(args["iter_type"]) != "ThreadIndex" or "thread_tag" not in args:
+            raise self.error(node, 'a thread is an axis of type "ThreadIndex" with the tag of the thread')
+        match args.get("dom"):
+            case None:
+                pass
+            case ast.Call(args=[low, high]) if same_value(self.expr(low), const(0, var.dtype)) and same_value(
+                self.expr(high), self.expr(extent, var.dtype)
+            ):
+                pass
+            case other:
+                raise self.error(other, "the domain of a thread runs from 0 to the extent that the attribute says")
+        return args["var"].id, EnvThread(self.string(args["thread_tag"]), var.dtype)
+
+    def bind_thread(self, target: Located, name: str, thread: EnvThread, extent: ast.expr) -> Wrapper:
+        """A loop bound to a thread, over the rest of the scope."""
+        raise self.error(target, "a thread cannot be launched here")
 
     def with_items(self, node: ast.With, items: list[ast.withitem]) -> Stmt:
         """``with a, b: …``, the first item outermost."""

@@ -1,8 +1,8 @@
 """What a name or an expression of the text may stand for while it is parsed.
 
 Python numbers stay *plain* (without a type) until they meet a typed operand or a place that wants a type: in
-``2 * A[i]`` the 2 takes the type of ``A[i]``, in ``B[i] = 0`` the 0 takes that of ``B``.  The same holds for
-``T.undef()``.
+``2 * A[i]`` the 2 takes the type of a float32, int32 or int64 ``A[i]``, in ``B[i] = 0`` it takes that of ``B``.  The
+same holds for ``T.undef()``.  Operands of two types are converted to one, as TVM does it (:func:`matched`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import BOOL, FLOAT32, DType
-from verified_tir.ir.expr import Broadcast, Cast, Expr, Undef
+from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
+from verified_tir.ir.expr import Broadcast, Cast, Expr, IntImm, Undef
 from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import as_expr, const
 
@@ -64,6 +64,11 @@ def is_plain(value: object) -> bool:
     return isinstance(value, (int, float, PlainUndef))
 
 
+def is_number(dtype: DType) -> bool:
+    """Whether values of the type can be converted to other numbers (a bool is 0 or 1)."""
+    return dtype.is_int or dtype.is_float or dtype.is_bool
+
+
 def typed(value: Expr | Plain, want: DType | None) -> Expr:
     """The value as an expression; a plain one takes the wanted type (int32, bool or float32 if none is wanted).
 
@@ -99,6 +104,74 @@ def unified(a: Expr | Plain, b: Expr | Plain, want: DType | None) -> tuple[Expr,
                 want = as_expr(numbers[0]).dtype
         a, b = typed(a, want), typed(b, want)
     return broadcast_to(a, b.dtype.lanes), broadcast_to(b, a.dtype.lanes)
+
+
+def matched(a: Expr | Plain, b: Expr | Plain, want: DType | None) -> tuple[Expr, Expr]:
+    """Two operands of one operation, of different types too: TVM's ``BinaryOpMatchTypes``.
+
+    The wider type of two integers, or of two floats, counts; a float before an integer, an unsigned integer before a
+    signed one of the same width, an integer before a bool.  An integer literal counts as an int32 (an int64 if it needs
+    that), a float literal as a float32: ``A[i] * 2`` of int8 is computed in int32, and ``A[i] * 0.5`` of float16 in
+    float32.
+
+    :raises IRError: if a literal does not fit.
+    """
+    if isinstance(a, Expr) and not isinstance(b, Expr):
+        b, a = _beside(b, a)
+    elif isinstance(b, Expr) and not isinstance(a, Expr):
+        a, b = _beside(a, b)
+    a, b = unified(a, b, want)
+    x, y = a.dtype, b.dtype
+    if x is y or x.lanes != y.lanes:
+        return a, b
+    common = promoted(x.scalar, y.scalar)
+    return (a, b) if common is None else (cast_to(common, a), cast_to(common, b))
+
+
+def _beside(literal: Plain, other: Expr) -> tuple[Expr | Plain, Expr]:
+    """A literal and the operand that it meets, converted where the literal's own type is the wider one."""
+    if isinstance(literal, PlainUndef):
+        return literal, other
+    own = INT64 if isinstance(literal, int) and not INT32.min_value <= literal <= INT32.max_value else None
+    have = other.dtype.scalar
+    common = promoted(have, own or as_expr(literal).dtype)
+    if common is None:
+        return literal, other
+    if common.is_int and isinstance(literal, bool):
+        literal = int(literal)
+    return typed(literal, common), cast_to(common, other)
+
+
+def promoted(a: DType, b: DType) -> DType | None:
+    """The type that operands of two scalar types are converted to; ``None`` if there is none."""
+    if a is b:
+        return a
+    match (a.is_float, b.is_float):
+        case (True, True):  # TVM counts bfloat16 behind all others
+            ranks = [(d.code != "bfloat", d.bits) for d in (a, b)]
+            return b if ranks[0] < ranks[1] else a
+        case (True, False):
+            return a if b.is_int or b.is_bool else None
+        case (False, True):
+            return b if a.is_int or a.is_bool else None
+    if a.is_int and b.is_int:
+        if a.bits != b.bits:
+            return a if a.bits > b.bits else b
+        return a if a.code == "uint" else b
+    return a if a.is_int and b.is_bool else b if a.is_bool and b.is_int else None
+
+
+def cast_to(dtype: DType, value: Expr) -> Expr:
+    """``value`` converted to the scalar ``dtype`` (its lanes stay); a constant is converted here and now.
+
+    :raises IRError: if an integer constant does not fit.
+    """
+    match value:
+        case IntImm(value=v) if not dtype.is_bool:
+            return value if value.dtype is dtype else const(v, dtype)
+        case Broadcast(value=inner, lanes=lanes):
+            return Broadcast(cast_to(dtype, inner), lanes)
+    return converted(dtype, value)
 
 
 def broadcast_to(value: Expr, lanes: int) -> Expr:

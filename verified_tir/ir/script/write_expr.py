@@ -34,10 +34,10 @@ from verified_tir.ir.expr import (
     Var,
 )
 from verified_tir.ir.node import IRError
-from verified_tir.ir.script.annotations import LITERAL_DICT, LITERAL_TARGET
-from verified_tir.ir.script.calls import OPAQUE_INT32, OPAQUE_LIKE_FIRST, OPAQUE_TYPED_FIRST
 from verified_tir.ir.script.linear import extent_between, is_stable
+from verified_tir.ir.script.literals import LITERAL_BUFFER, LITERAL_DICT, LITERAL_TARGET
 from verified_tir.ir.script.names import Names
+from verified_tir.ir.script.opaque import ALLREDUCE, REDUCER, TYPED_FIRST, implied_type
 from verified_tir.ir.script.separators import SeparatorNumbering, shown
 from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
 from verified_tir.ir.sugar import binary, const
@@ -76,6 +76,8 @@ class ExprWriter:
         self.functions: Mapping[str, DType] = {}
         """Functions of the same text, with the type that each returns."""
         self.numbering: SeparatorNumbering = "tvm"
+        self.reducers: tuple[Expr, ...] = ()
+        """The reducers that attributes around the place name, the one in force last."""
         self.opaque = False
         """Whether the expression stands where an unknown call needs no type."""
 
@@ -177,23 +179,20 @@ class ExprWriter:
         if e.op in PURE_CALLS:
             stated = PURE_CALLS[e.op].result == "given" and e.type is not INT32.with_lanes(e.args[0].dtype.lanes)
             return f"T.{e.op}({self.exprs(e.args)}{f', dtype={dtype}' if stated else ''})"
-        if e.op in (LITERAL_DICT, LITERAL_TARGET):
+        if e.op in (LITERAL_DICT, LITERAL_TARGET, LITERAL_BUFFER, REDUCER):
             return self._literal(e)
         if e.op == "address_of":
             return f"T.address_of({self.exprs(e.args)})"
-        args = [self._argument(a) for a in e.args]
+        said = e.op == ALLREDUCE and bool(self.reducers) and e.args[-1:] == self.reducers[-1:]
+        args = [self._argument(a) for a in e.args[: len(e.args) - said]]
         if e.op.startswith("@"):
             if e.type is not self.functions.get(e.op[1:], VOID):
                 args.append(f"dtype={dtype}")
             return f"Module.{e.op[1:]}({', '.join(args)})"
-        if e.op in OPAQUE_TYPED_FIRST:
+        if e.op in TYPED_FIRST:
             args.insert(0, dtype)
-        elif e.op in OPAQUE_INT32:
-            implied = e.type is INT32
-            args.extend([] if implied else [f"dtype={dtype}"])
-        elif not (e.op in OPAQUE_LIKE_FIRST and e.args and e.type is e.args[0].dtype):
-            implied = opaque and e.type is HANDLE
-            args.extend([] if implied else [f"dtype={dtype}"])
+        elif e.type is not (implied_type(e.op, e.args) or (HANDLE if opaque else None)):
+            args.append(f"dtype={dtype}")
         return f"T.{e.op}({', '.join(args)})"
 
     def _argument(self, e: Expr) -> str:
@@ -210,9 +209,18 @@ class ExprWriter:
         return text if isinstance(e, Call) else f"T.evaluate({text})"
 
     def _literal(self, e: Call) -> str:
-        """``T.target({…})``, or a dictionary."""
-        text = repr_double(json.loads(cast(StringImm, e.args[0]).value))
-        return f"T.target({text})" if e.op == LITERAL_TARGET else text
+        """A dictionary, a target, a buffer or a reducer."""
+        match e:
+            case Call(op="buffer{}", args=(Var() as data,)):
+                return self.names.blocks.get(data, f"{self.var(data)}")
+            case Call(op="comm_reducer{}", args=(StringImm(value=combine), *identities)):
+                return f"T.comm_reducer({combine}, [{self.exprs(tuple(identities))}])"
+        value = json.loads(cast(StringImm, e.args[0]).value)
+        if e.op == LITERAL_DICT:
+            return repr_double(value)
+        if isinstance(value, list):
+            return f"T.target({repr_double(value[0])}, host={repr_double(value[1])})"
+        return f"T.target({repr_double(value)})"
 
     # -- buffers ---------------------------------------------------------------------------------------------------
 

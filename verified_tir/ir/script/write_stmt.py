@@ -11,6 +11,7 @@ from verified_tir.ir.expr import TRUE, Call, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names
+from verified_tir.ir.script.opaque import REDUCER
 from verified_tir.ir.script.write_expr import ExprWriter, has_let, quote
 from verified_tir.ir.stmt import (
     Allocate,
@@ -90,7 +91,11 @@ class StmtWriter(ExprWriter):
             case AttrStmt(key=key, node=node, value=value, body=body):
                 about = quote(node) if isinstance(node, str) else self.expr(node)
                 self.first(path, depth, f"with T.attr({about}, {quote(key)}, {self._argument(value)}):")
+                outer = self.reducers
+                if isinstance(node, Call) and node.op == REDUCER:
+                    self.reducers = (*outer, node)
                 self.scope(body, (*path, 0), depth + 1)
+                self.reducers = outer
             case Store(buffer=b, value=value, indices=indices, predicate=Expr() as predicate):
                 mask = f"predicate={self.expr(predicate)}"
                 place = f"[{self.exprs(indices)}], {self.expr(value)}"

@@ -1,0 +1,70 @@
+"""Scalar variables that a text assigns more than once.
+
+In TVM ``x = e`` and ``x: T.int32 = e`` make a scalar in local memory, and a later ``x = f`` stores to it, converted to
+its type (``x: T.let = e`` makes a variable with one value).  As long as nothing inside a nested scope assigns to the
+name, each assignment is a let of its own here.  Otherwise the scalar is what it is in TVM, a buffer of one element.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+
+def updated(body: Sequence[ast.stmt]) -> frozenset[int]:
+    """The ``id`` of each target (a name) that must be a scalar in memory: a nested scope assigns to it later on."""
+    sourced = {name for s in body for n in ast.walk(s) if (name := _sourced(n))}
+    found: set[int] = set()
+    for scope in _scopes(body):
+        nested: set[str] = set()
+        for node in reversed(scope):
+            for target in _targets(node):
+                if target.id in nested or target.id in sourced:
+                    found.add(id(target))
+            nested |= {t.id for inner in _bodies(node) for s in inner for t in _all_targets(s)}
+    return frozenset(found)
+
+
+def _sourced(node: ast.AST) -> str:
+    """The ``x`` of ``x.source``, TVM's name for the memory of a scalar; the empty string for any other node."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=name), attr="source"):
+            return name
+    return ""
+
+
+def _targets(node: ast.stmt) -> list[ast.Name]:
+    """The name that a statement itself assigns to."""
+    match node:
+        case ast.Assign(targets=[ast.Name() as target]) | ast.AugAssign(target=ast.Name() as target):
+            return [target]
+        case ast.AnnAssign(target=ast.Name() as target, annotation=annotation) if not _is_let(annotation):
+            return [target]
+    return []
+
+
+def _is_let(annotation: ast.expr) -> bool:
+    """Whether the annotation is ``T.let`` or ``T.let[…]``."""
+    inner = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    return isinstance(inner, ast.Attribute) and inner.attr in ("let", "Let")
+
+
+def _bodies(node: ast.stmt) -> list[list[ast.stmt]]:
+    """The nested scopes of a statement."""
+    return [inner for name in ("body", "orelse") if isinstance(inner := getattr(node, name, None), list)]
+
+
+def _scopes(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
+    """The scope and all nested ones."""
+    yield body
+    for node in body:
+        for inner in _bodies(node):
+            yield from _scopes(inner)
+
+
+def _all_targets(node: ast.stmt) -> Iterator[ast.Name]:
+    """All names that a statement assigns to, nested scopes included."""
+    yield from _targets(node)
+    for inner in _bodies(node):
+        for s in inner:
+            yield from _all_targets(s)
