@@ -233,7 +233,7 @@ def test_a_reducer_belongs_to_the_call_below_it() -> None:
     )
     assert lines(text) == (
         'with T.attr(T.comm_reducer(lambda x0, y0: x0 + y0, [T.float32(0.0)]), "reduce_scope", '
-        'T.reinterpret("handle", T.uint64(0))):\n'
+        "T.reinterpret(T.handle().ty, T.uint64(0))):\n"
         "    T.tvm_thread_allreduce(T.uint32(1), A[0], T.bool(True), A[1], i)"
     )
     other = text.replace("a + b", "a * b")
@@ -320,7 +320,7 @@ def test_attributes_that_launch_threads() -> None:
          "A[0] = T.if_then_else(i > 0, A[1], T.float32(0.0))"),
         ("J[0] = T.shift_left(1, i, dtype='int32')", "J[0] = 1 << i"),
         ("T.call_extern('f', A.data, dtype='')", 'T.call_extern("void", "f", A.data)'),
-        ("T.call_extern(T.handle('int32').ty, 'f')", 'T.call_extern("handle", "f")'),
+        ("T.call_extern(T.handle('int32').ty, 'f')", 'T.call_extern(T.handle().ty, "f")'),
         ("T.evaluate(A.access_ptr('rw'))",
          'T.tvm_access_ptr(T.type_annotation("float32"), A.data, 0, 8, 3)'),
         ("T.evaluate(B.access_ptr('r', offset=8, extent=i))",
@@ -333,7 +333,7 @@ def test_attributes_that_launch_threads() -> None:
         ("assert not T.isnullptr(h), 'null'", 'assert not T.isnullptr(h), "null"'),
         ("J[0] = T.tvm_struct_get(h, 0, 5, 'int32')", 'J[0] = T.tvm_struct_get(h, 0, 5, "int32")'),
         ("T.evaluate(T.Call('tirx.prefetch', [T.address_of(A[0]), 0], ret_ty='void'))",
-         'T.prefetch(T.address_of(A[0]), 0, dtype="void")'),
+         'T.Call("tirx.prefetch", [T.address_of(A[0]), 0], ret_ty="void")'),
         ("T.evaluate(T.tvm_stack_make_shape(*B.shape, len(B.shape)))", "T.tvm_stack_make_shape(4, 8, 2)"),
         ("J[0] = T.vscale()", "J[0] = T.vscale()"),
         ("C[0:4] = C.vload([4], 'int8x4')", "C[0:4] = C[T.Ramp(4, 1, 4)]"),
@@ -374,6 +374,22 @@ def test_calls(text: str, meant: str) -> None:
 )  # fmt: skip
 def test_calls_that_mean_nothing(text: str, message: str) -> None:
     assert message in refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x: T.let[T.handle] = T.tvm_struct_get(h, 0, 12, T.handle().ty)\nT.evaluate(x)",
+        'x: T.let[T.handle("int64")] = T.tvm_struct_get(h, 0, 2, T.handle("int64").ty)\n'
+        'D = T.decl_buffer((4,), "int64", data=x)\nD[0] = T.int64(0)',
+        'x: T.let[T.handle("float32", "shared")] = T.call_extern(T.handle("float32", "shared").ty, "f")\nT.evaluate(x)',
+        "x: T.let = T.Ramp(0, 1, 2)\nA[x] = A[x]",
+        "x: T.let[T.int32x4] = T.Ramp(0, 1, 4)\nA[x] = A[x]",
+        'p = T.handle("float32")\nD = T.decl_buffer((4,), "float32", data=p)\nD[0] = T.float32(0.0)',
+    ],
+)
+def test_types_are_printed_so_that_tvm_reads_them(text: str) -> None:
+    assert lines(text) == text
 
 
 # -- scalable vectors -------------------------------------------------------------------------------------------------

@@ -53,6 +53,12 @@ REDUCER: Final = "comm_reducer{}"
 ALLREDUCE: Final = "tvm_thread_allreduce"
 """What it does depends on the reducer that an attribute around it names: that one is its last argument here."""
 
+STRUCT_GET: Final = "tvm_struct_get"
+"""Its last argument is the type of its result."""
+
+NAMELESS: Final = frozenset({"prefetch", "tvm_static_handle", "tvm_context_id"})
+"""Operators for which TVM 0.27 has no function: they are written ``T.Call("tirx.…", […])``."""
+
 _READ, _WRITE = 1, 2
 
 
@@ -63,7 +69,7 @@ def implied_type(name: str, args: Sequence[Expr]) -> DType | None:
     at = LIKE.get(name)
     if at is not None and at < len(args):
         return args[at].dtype
-    if name == "tvm_struct_get" and len(args) == 4 and isinstance(kind := args[3], StringImm):
+    if name == STRUCT_GET and len(args) == 4 and isinstance(kind := args[3], StringImm):
         return dtype_named(kind.value)
     return None
 
@@ -86,6 +92,8 @@ def opaque_call(p: ExprParser, node: ast.Call, name: str, known: Iterable[str]) 
         made = tuple([p.argument(a) for a in args])
     finally:
         p.opaque_depth -= 1
+    if name == STRUCT_GET and stated is not None and len(made) == 3:
+        made = (*made, StringImm(str(stated)))
     if name == ALLREDUCE and p.scope.has(REDUCER) and not any(isinstance(a, Call) and a.op == REDUCER for a in made):
         reducer = p.scope.find(REDUCER)
         made = (*made, reducer) if isinstance(reducer, Expr) else made

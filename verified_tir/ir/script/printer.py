@@ -14,7 +14,7 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names, identifier
 from verified_tir.ir.script.separators import SeparatorNumbering
-from verified_tir.ir.script.write_expr import quote
+from verified_tir.ir.script.write_expr import pointer_text, quote
 from verified_tir.ir.script.write_stmt import StmtWriter, bound_buffers
 from verified_tir.ir.stmt import SKIP, Stmt
 from verified_tir.ir.visit import children, free_vars, walk
@@ -242,11 +242,7 @@ class _Signature:
 
     @staticmethod
     def _scalar(kind: DType | PointerType) -> str:
-        match kind:
-            case PointerType(element=element, scope=scope):
-                return f'T.handle("{element}")' if scope == "global" else f'T.handle("{element}", {quote(scope)})'
-            case DType():
-                return "T.handle" if kind is HANDLE else f"T.{kind}"
+        return f"T.{kind}" if isinstance(kind, DType) and kind is not HANDLE else pointer_text(kind)
 
     def _shape(self, b: Buffer) -> str:
         parts = []
@@ -268,9 +264,11 @@ class _Signature:
                     self.known.add(v)
                     lines.append(f"{self.writer.names.name(v)} = T.{v.dtype}()")
             lines.append(f"{self.writer.names.name(b)} = T.match_buffer({handle}, {self.writer.buffer_args(b)})")
+        viewed = {b.data for b in bound_buffers(walk(self.func.body))}
         for v in free_vars(self.func.body):
-            if v not in self.known and v not in data and isinstance(v.type, DType):
+            if v not in self.known and v not in data and (isinstance(v.type, DType) or v in viewed):
                 # the program is not closed, but it can be written
                 self.known.add(v)
-                lines.append(f"{self.writer.names.name(v)} = T.{v.type}()")
+                kind = self._scalar(v.type)
+                lines.append(f"{self.writer.names.name(v)} = {kind if kind.endswith(')') else f'{kind}()'}")
         return lines

@@ -37,7 +37,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script.linear import extent_between, is_stable
 from verified_tir.ir.script.literals import LITERAL_BUFFER, LITERAL_DICT, LITERAL_TARGET
 from verified_tir.ir.script.names import Names
-from verified_tir.ir.script.opaque import ALLREDUCE, REDUCER, TYPED_FIRST, implied_type
+from verified_tir.ir.script.opaque import ALLREDUCE, NAMELESS, REDUCER, STRUCT_GET, TYPED_FIRST, implied_type
 from verified_tir.ir.script.separators import SeparatorNumbering, shown
 from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
 from verified_tir.ir.sugar import binary, const
@@ -78,6 +78,8 @@ class ExprWriter:
         self.numbering: SeparatorNumbering = "tvm"
         self.reducers: tuple[Expr, ...] = ()
         """The reducers that attributes around the place name, the one in force last."""
+        self.pointer: PointerType | None = None
+        """The type of the pointer that the expression is to give, where a let says more than that it is a handle."""
         self.opaque = False
         """Whether the expression stands where an unknown call needs no type."""
 
@@ -171,7 +173,8 @@ class ExprWriter:
     # -- calls -----------------------------------------------------------------------------------------------------
 
     def _call(self, e: Call, opaque: bool) -> str:
-        dtype = f'"{e.type}"'
+        dtype = pointer_text(self.pointer or HANDLE, ".ty") if e.type is HANDLE else f'"{e.type}"'
+        self.pointer = None
         if e.op == "reinterpret":
             return f"T.reinterpret({dtype}, {self.exprs(e.args)})"
         if e.op == "ret":
@@ -189,6 +192,10 @@ class ExprWriter:
             if e.type is not self.functions.get(e.op[1:], VOID):
                 args.append(f"dtype={dtype}")
             return f"Module.{e.op[1:]}({', '.join(args)})"
+        if e.op in NAMELESS:
+            return f'T.Call("tirx.{e.op}", [{", ".join(args)}], ret_ty="{e.type}")'
+        if e.op == STRUCT_GET and len(args) == 4:
+            return f"T.{e.op}({', '.join([*args[:3], dtype])})"
         if e.op in TYPED_FIRST:
             args.insert(0, dtype)
         elif e.type is not (implied_type(e.op, e.args) or (HANDLE if opaque else None)):
@@ -312,6 +319,17 @@ class ExprWriter:
                 return self._argument(value)
             case _:
                 assert_never(value)
+
+
+def pointer_text(kind: DType | PointerType, suffix: str = "") -> str:
+    """``T.handle``, ``T.handle("float32", "shared")``; with ``suffix`` something of such a variable, as a call."""
+    match kind:
+        case PointerType(element=element, scope=scope):
+            space = "" if scope == "global" else quote(scope)
+            if element is VOID:
+                return f"T.handle(storage_scope={space}){suffix}" if space else f"T.handle(){suffix}"
+            return f'T.handle("{element}"{", " * bool(space)}{space}){suffix}'
+    return f"T.handle(){suffix}" if suffix else "T.handle"
 
 
 def has_let(e: Expr) -> bool:

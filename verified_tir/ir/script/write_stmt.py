@@ -12,7 +12,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names
 from verified_tir.ir.script.opaque import REDUCER
-from verified_tir.ir.script.write_expr import ExprWriter, has_let, quote
+from verified_tir.ir.script.write_expr import ExprWriter, has_let, pointer_text, quote
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -35,6 +35,8 @@ from verified_tir.ir.visit import walk
 _INDENT = "    "
 _LOOPS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unrolled": "unroll",
           "thread_binding": "thread_binding"}  # fmt: skip
+_NAMED_LANES = frozenset({4, 8, 16, 32, 64})
+"""The numbers of lanes of the types that TVM 0.27 has as ``T.int32x4`` and the like."""
 _AXIS_LETTERS = {"spatial": "S", "reduce": "R"}
 
 
@@ -174,8 +176,10 @@ class StmtWriter(ExprWriter):
         frame: AbstractContextManager[None] = nullcontext() if last else self.names.frame()
         match s:
             case LetStmt(var=var, value=value):
-                call = f"T.LetStmt({self.expr(value)})"
-                text = f": T.let[{self._type(var)}] = {self.expr(value)}"
+                self.pointer = var.type if isinstance(var.type, PointerType) and isinstance(value, Call) else None
+                shown = self.expr(value)
+                call = f"T.LetStmt({shown})"
+                text = f": {self._annotation(var)} = {shown}"
                 node: Var | Buffer = var
             case Allocate(buffer=node, annotations=annotations):
                 extra = f", annotations={self.annotations(annotations)}" if annotations else ""
@@ -194,12 +198,14 @@ class StmtWriter(ExprWriter):
                 self.scope(s.body, (*path, 0), depth + 1)
 
     @staticmethod
-    def _type(var: Var) -> str:
-        match var.type:
-            case PointerType(element=element, scope=scope):
-                return f'T.handle("{element}")' if scope == "global" else f'T.handle("{element}", {quote(scope)})'
-            case DType():
-                return f"T.{var.type}"
+    def _annotation(var: Var) -> str:
+        """``T.let[T.int32]``; without the type where TVM has no name for it."""
+        if isinstance(var.type, DType) and var.type.code != "handle":
+            named = var.type.lanes == 1 or (
+                var.type.lanes in _NAMED_LANES and var.type.code in ("int", "uint", "float")
+            )
+            return f"T.let[T.{var.type}]" if named else "T.let"
+        return f"T.let[{pointer_text(var.type)}]"
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
