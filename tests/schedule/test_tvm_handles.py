@@ -110,7 +110,7 @@ def test_what_only_tvm_means_is_taken_and_changes_nothing() -> None:
         s.cache_write("C", 0, "local")
         s.reverse_compute_at("C_local_back", fused, preserve_unit_loops=False)
         s.cache_read("C", 0, "local")
-        s.compute_at("A_local", fused, preserve_unit_loops=True)
+        s.compute_at("A_local", fused, preserve_unit_loops=False)
 
     def plain(s: Schedule) -> None:
         i, j, _ = s.loops("C")

@@ -196,10 +196,10 @@ def test_no_further_sizes_when_time_is_over(monkeypatch):
     monkeypatch.setattr(pairs, "PATIENCE", 60.0)
     at = pairs._at
 
-    def slow(*args, whole):
+    def slow(*args, whole, **others):
         if whole:
             raise pairs.TimeIsUp
-        return at(*args, whole=whole)
+        return at(*args, whole=whole, **others)
 
     monkeypatch.setattr(pairs, "_at", slow)
     assert judged(FILL, BY_FOUR).text.startswith("equal at sizes 0, 1, which")
