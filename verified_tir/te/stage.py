@@ -219,10 +219,10 @@ class Stage:
         only the accesses change, and nothing is returned.  ``AXIS_SEPARATOR`` among the results divides the axes into
         those of the flattened buffer.
 
-        :param pad_value: what stands in places that belong to no element.
         A further call maps the indices of the layout so far, and its loops replace those that are there.  So do the
         loops of a first call, if the axes were split, fused or reordered before.
 
+        :param pad_value: what stands in places that belong to no element.
         :raises TEError: if a loop that is replaced was marked, fused with a reduction, or is one where another stage is
             computed.
         """
