@@ -386,12 +386,31 @@ def test_a_term_that_changes_no_bits_changes_other_orders() -> None:
 FOUR = ", ".join(f'{name}: T.Buffer((4,), "float32")' for name in "ABDE") + ", n: T.int32"
 
 
-def test_what_another_block_holds_is_no_premise_if_it_was_copied_from_a_result() -> None:
+def test_what_another_block_holds_is_a_premise_where_no_term_changes() -> None:
+    """The trees of a run are given there.  A term of another sum, and what is bound and may become one, is a term."""
     f = program("B[0] = B[0] + A[0]\nD[0] = B[0]\nE[0] = D[0]", FOUR)
     copied = rewritten((2,), (0,), load(buffer_of(f, "B"), 0))
     accepted(f, copied)
-    refused(licensed_for(f, "B"), copied, "B[0] equals D[0]")
+    accepted(licensed_for(f, "B"), copied)
     accepted(licensed_for(f, "A"), copied)
+    refused(licensed_for(f, "B", "E"), copied, READS)
+    g = program("B[0] = B[0] + A[0]\nD[0] = B[0]\nx: T.let[T.float32] = D[0]\nE[0] = x", FOUR)
+    bound = rewritten((2,), (0,), load(buffer_of(g, "B"), 0))
+    accepted(g, bound)
+    refused(licensed_for(g, "B"), bound, READS)
+
+
+def test_what_a_condition_says_of_a_result_is_a_premise_where_no_term_changes() -> None:
+    """In each order in which the run gets there, B[0] is 1.0 or a NaN; but B[0] keeps its factors."""
+    f = program("if T.Not(B[0] < T.float32(1)) and T.Not(B[0] > T.float32(1)):\n"
+                "    E[0] = T.if_then_else(B[0] <= T.float32(2) or B[0] != B[0], A[0], A[1])\n"
+                "    B[0] = T.if_then_else(B[0] <= T.float32(2) or B[0] != B[0], A[0], A[1])", FOUR)  # fmt: skip
+    a = load(buffer_of(f, "A"), 0)
+    elsewhere, in_the_sum = rewritten((0, 0), (0,), a), rewritten((0, 1), (0,), a)
+    accepted(f, elsewhere, in_the_sum)
+    accepted(licensed_for(f, "B"), elsewhere)
+    refused(licensed_for(f, "B"), in_the_sum, "equals")
+    refused(licensed_for(f, "B"), rewritten((0, 0), (0,), load(buffer_of(f, "A"), 1)), "equals")
 
 
 def test_a_condition_beside_one_on_the_result_is_a_premise() -> None:

@@ -64,6 +64,20 @@ GUARDED = """
         D[0] = 5
     C[1] = C[0]
 """
+COPIED = """
+    t = T.alloc_buffer((1,), "float32")
+    with T.block("t"):
+        t[0] = B[0]
+    C[0] = t[0]
+    if t[0] == T.float32(0):
+        D[0] = 1
+    else:
+        if t[0] == B[0]:
+            D[0] = 2
+        else:
+            D[0] = 3
+    C[1] = B[0]
+"""
 
 Step = Callable[[Schedule], object]
 MARKED: list[Step] = [
@@ -76,6 +90,7 @@ MARKED: list[Step] = [
 OTHERS: list[Step] = [
     lambda s: s.simplify(),
     lambda s: s.remove_no_op(),
+    lambda s: s.compute_inline("t"),
     lambda s: s.cache_write("B", 0, "local"),
     lambda s: s.cache_read("B", "A", "local"),
     lambda s: s.compute_at("B_rf", "i"),
@@ -130,7 +145,8 @@ def drawn(seed: int) -> tuple[Schedule, str, float, bool, list[str]]:
     rng = random.Random(seed)
     op = rng.choice("+*")
     first, guarded = rng.choice((0.0, 1.0)), rng.random() < 0.4
-    text = rng.choice((BLOCKS, LOOPS)).format(first=first, op=op, after=GUARDED if guarded else AFTER)
+    after = GUARDED if guarded else rng.choice((AFTER, COPIED))
+    text = rng.choice((BLOCKS, LOOPS)).format(first=first, op=op, after=after)
     s = Schedule(text, cache=False)
     steps = [rng.choice(OTHERS) for _ in range(rng.randrange(3))]
     steps += [rng.choice(MARKED)] + [rng.choice(OTHERS) for _ in range(rng.randrange(4))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, LetExpr, Load, Var
@@ -30,14 +30,18 @@ def block_path(func: PrimFunc, name: str) -> Path | None:
 
 def places_of(root: Stmt, kind: type[S], wanted: Callable[[S], bool]) -> Iterator[tuple[Path, S]]:
     """What :func:`places` gives, of statements of one class: it looks only where one that is wanted stands."""
-    found = {s for s in nodes_of(root, kind) if wanted(s)}
+    yield from _places(root, kind, {s for s in nodes_of(root, kind) if wanted(s)}, ())
+
+
+def _places(root: Stmt, kind: type[S], found: set[S], path: Path) -> Iterator[tuple[Path, S]]:
+    """Where those that are found stand below ``root``, which stands at ``path``."""
     if not found:
         return
-    if isinstance(root, kind) and root in found:
-        yield (), root
+    if root in found:
+        yield path, cast(S, root)
     for k, sub in enumerate(sub_statements(root)):
-        if not found.isdisjoint(nodes_of(sub, kind)):
-            yield from (((k, *p), s) for p, s in places_of(sub, kind, found.__contains__))
+        if sub in found or not found.isdisjoint(nodes_of(sub, kind)):
+            yield from _places(sub, kind, found, (*path, k))
 
 
 def local_buffers(node: Node) -> list[Buffer]:

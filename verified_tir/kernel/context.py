@@ -61,6 +61,8 @@ class Context:
     all forks."""
     seen: set[Version] = field(default_factory=set)
     """All versions of blocks that exist in a run on its way here."""
+    given_trees: bool = False
+    """Whether what is proved needs to hold only of the trees that the sums of a run have (see ``open_bits``)."""
 
     def fork(self) -> Context:
         """A copy that can be walked on without changing this one."""
@@ -149,7 +151,7 @@ class Context:
 
     def usable(self, *premises: Term) -> tuple[Term, ...]:
         """Those of some premises that hold for every order in which a licence allows floats to be summed."""
-        licensed = self.entry.licensed
+        licensed = () if self.given_trees else self.entry.licensed
         return tuple([p for p in premises if usable(p, self.blocks, licensed)]) if licensed else premises
 
     def usable_facts(self, block: ir.Var, *facts: Term) -> tuple[Term, ...]:

@@ -16,7 +16,9 @@ So every proof has to hold of all trees.  Two things see to that:
   shown of the contents of a licensed block and does no more than compare them (:func:`only_compares`).  A branch that
   was taken, an assumption, the contents of another block: whatever they say of such a value holds of one tree, and what
   is proved must hold of each.  Dropping premises is always sound.
-  A claim that is one of the premises word for word is true of every tree, and is not asked (``reorder``).
+  A claim that is one of the premises word for word is true of every tree, and is not asked (``reorder``).  Where an
+  edit changes no term (``rewrite``), it is right if it is right for each choice of trees by itself: then the trees of a
+  run are given, what they are is unknown, and all that is true in that run is a premise.
 
 Rules keep the terms of an element as they are, since what they prove equal is equal whatever the element holds; those
 that add or take away stores say how (:func:`adds_nothing`), and instances are not run again (``recompute``).  That the

@@ -8,7 +8,7 @@ import pytest
 
 from tests.kernel.programs import PROVER, load, program, why
 from tests.kernel.rules.test_padding import _with_body, holds, padded, reason, tiled
-from verified_tir.ir.expr import FALSE, Broadcast, Call, Ramp, Shuffle, StringImm, Undef, Var
+from verified_tir.ir.expr import FALSE, Broadcast, Call, Ramp, Select, Shuffle, StringImm, Undef, Var
 from verified_tir.ir.sugar import binary, const
 from verified_tir.kernel.begin import LARGEST
 from verified_tir.kernel.obligation import NoMatch, Unproved
@@ -150,3 +150,27 @@ def test_each_lane_of_the_padding_is_known(lanes: int) -> None:
         element = Shuffle((load(theorem.after.buffers[0], 2, 1),), (k,))
         found = apply(rewritten((), (0,), element), theorem, PROVER)
         assert isinstance(found, Refines) is (k == lanes - 1)
+
+
+def test_the_value_is_evaluated_where_padding_is() -> None:
+    """``B[y - 2, 0]`` lies in B for the rows of the padding, and not for others."""
+    theorem = padded("B[2, 1] = B[0, 0]")
+    b, (y, _) = theorem.after.buffers[0], theorem.paddings[0].indices
+    then(theorem, PadValue(b, 0, load(b, y - 2, 0)))
+    assert "in bounds" in reason(theorem, load(b, y - 3, 0))
+
+
+def test_nothing_is_said_where_a_value_that_reads_nothing_is_undefined() -> None:
+    """The padding may be left free as it was; what reads memory has to be defined, whatever its bits are."""
+    theorem = padded("B[0, 0] = 7")
+    b, (y, z) = theorem.after.buffers[0], theorem.paddings[0].indices
+    then(theorem, PadValue(b, 0, Undef(b.dtype)))
+    then(theorem, PadValue(b, 0, Select(z < y, Undef(b.dtype), const(7))))
+    copied = padded("B[2, 1] = C[0]")
+    y, z = copied.paddings[0].indices
+    then(copied, PadValue(copied.after.buffers[0], 0, Select(z < y, Undef(b.dtype), const(7))))
+    assert "at the end (Refuted)" in reason(copied, Select(z > y, Undef(b.dtype), const(7)))
+    zero = padded("B[2, 1] = 0\nB[0, 0] = T.undef('int32')")
+    assert "at the end (Refuted)" in reason(zero, load(zero.after.buffers[0], 0, 0) * 0)
+    known = padded("B[2, 1] = 0\nB[0, 0] = 5")
+    then(known, PadValue(known.after.buffers[0], 0, load(known.after.buffers[0], 0, 0) * 0))

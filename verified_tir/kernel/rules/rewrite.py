@@ -25,7 +25,8 @@ at least as defined, and what is owed is monotone too.  Where one edit lies with
 What is stored to a licensed block (see ``open_bits``), or bound by a let, and reads what the licence leaves open, is
 the old expression part by part, or the same element: ``B[0] = a + b`` does not become ``B[0] = B[0] + b``, though B[0]
 be a; b would be a term of its own then, that another order may part from a.  A neutral
-term may go, and both sides change places.
+term may go, and both sides change places.  Any other edit leaves all terms as they are, if it is right for the trees
+that the run's sums have: so whatever holds in that run may be used.
 
 If the statement makes an opaque call itself, its loads may come after that: nothing is known of what they see, nor of
 whether two of them see the same, so what leads to a place is not used.
@@ -34,7 +35,7 @@ whether two of them see the same, so what leads to a place is not used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, final
 
 from verified_tir import ir
@@ -114,6 +115,8 @@ class _Place:
         stored = isinstance(stmt, ir.Store) and stmt.buffer.data in context.entry.licensed
         self.sums = stored or isinstance(stmt, ir.LetStmt)
         self.calls = [context.evaluated(e) for e in expressions(stmt) if opaque_calls(e)]
+        if not self.sums:  # no term changes
+            self.context = replace(context.fork(), given_trees=True)
 
     def edited(self, node: ir.Node, edits: Mapping[ExprPath, ir.Expr], premises: tuple[Term, ...] = ()) -> ir.Node:
         """The statement, or an expression of it, after its edits."""
@@ -149,12 +152,7 @@ class _Place:
         if isinstance(self.stmt, ir.Assume) and any(isinstance(n, ir.Undef) for n in ir.walk(old)):
             raise Misfit("in an assumption, `x == undef` is not a comparison that could be replaced")
         to = new.value if isinstance(new, ir.Cast) else new  # a bool, of its byte; a cast to its own type is none
-        if (
-            isinstance(old, ir.Load)
-            and isinstance(to, ir.Load)
-            and to.buffer is not old.buffer
-            and _same_block(old, to)
-        ):
+        if isinstance(old, ir.Load) and isinstance(to, ir.Load) and to.buffer is not old.buffer and _one_block(old, to):
             self.same_element(old, to, "the load of {} reads where the one of {} did", premises)
         else:
             was, now, known = self.both(old, new, premises)
@@ -180,7 +178,7 @@ class _Place:
         assert isinstance(new, ir.Store)
         target, value = ir.Load(old.buffer, old.indices, old.predicate), new.value
         to = ir.Load(to.buffer, to.indices, old.predicate)
-        if not _same_block(target, to):
+        if not _one_block(target, to):
             raise Misfit(f"{to.buffer.name} is not a view of the block of {old.buffer.name} at type {old.buffer.dtype}")
         if old.buffer.dtype.is_bool and not to.buffer.dtype.is_bool:
             value = ir.Cast(ir.INT8.with_lanes(value.dtype.lanes), value)
@@ -238,7 +236,7 @@ def _parts(old: ir.Expr, new: ir.Expr) -> dict[ExprPath, ir.Expr]:
     return {(k,): e for k, e in enumerate(theirs) if e is not mine[k]}
 
 
-def _same_block(old: ir.Load, new: ir.Load) -> bool:
+def _one_block(old: ir.Load, new: ir.Load) -> bool:
     """Whether two accesses are, under one mask, of elements of one block, and of one type, or of bools and bytes."""
     a, b = old.buffer, new.buffer
     alike = a.dtype.scalar is b.dtype.scalar or (a.dtype.is_bool and b.dtype.scalar is ir.INT8)
