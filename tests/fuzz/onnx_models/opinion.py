@@ -63,6 +63,13 @@ def far_apart(a: Array) -> bool:
     return wide.size > 0 and bool(wide.min() - wide.max() < np.log(least))
 
 
+def near_each_other(a: Array) -> bool:
+    """Whether a channel's numbers differ by much less than their size."""
+    wide, axes = a.astype(np.float64), tuple(range(2, a.ndim))
+    with np.errstate(all="ignore"):
+        return bool((np.mean(wide, axes) ** 2 > 256 * np.var(wide, axes)).any())
+
+
 def only(o: Opinion, theirs: object, where: Callable[[Array], npt.NDArray[np.bool_]]) -> bool:
     """Whether another's result differs, and only in elements that are such here."""
     if o.ours is None or not isinstance(theirs, np.ndarray) or theirs.shape != o.ours.shape:
