@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, LetExpr, Load, Var
