@@ -26,6 +26,8 @@ def narrow(session: Session, buffer: Buffer, loop: Var, needed: Box | None = Non
     :param needed: what an iteration reads, if that is known; else what it touches.
     """
     start = _allocation(session, buffer)
+    if len(session.loops_around(_place(session, loop), len(start))) > 1:  # at once, where that goes
+        session.succeeds(lambda: allocate_in(session, buffer, loop))
     while session.succeeds(lambda: _inwards(session, buffer, len(_place(session, loop)))):
         pass
     path = _allocation(session, buffer)
