@@ -28,6 +28,7 @@ from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.schedule.moves import NewLoop
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.loops import rebuild
 from verified_tir.schedule.tactics.regions import Box, Side, ends_of
@@ -82,12 +83,18 @@ def producer_of(session: Session, block: Handle, loop: Handle) -> Producer:
 
 
 def _nest_before(session: Session, block: Handle, loop: Handle) -> tuple[Path, Path]:
-    """The place that is meant, and the statement around it in the sequence that it shares with the consumer."""
-    place = session.place(block)
-    shared = session.parting(place, session.loop(loop)[0])
-    if shared is None:
-        raise fail(f"{called(block)} and the loop stand in no two statements of one sequence", place)
-    return place, place[: shared + 1]
+    """The place that is meant, and the statement around it in the sequence that it shares with the consumer.  Memory
+    that is allocated around the place (by ``rfactor``, say) is allocated around both."""
+    while True:
+        place, consumer = session.place(block), session.loop(loop)[0]
+        shared = session.parting(place, consumer)
+        if shared is None:
+            raise fail(f"{called(block)} and the loop stand in no two statements of one sequence", place)
+        nest = place[: shared + 1]
+        if not isinstance(session.stmt(nest), Allocate) or consumer[shared] < nest[-1]:
+            return place, nest
+        for _ in range(consumer[shared] - nest[-1]):
+            session.apply(moved(nest, "widen"))
 
 
 def _stored_buffer(session: Session, place: Path, nest: Path, block: Handle) -> Buffer:
