@@ -133,6 +133,38 @@ def test_the_memory_of_a_scalar_is_its_source() -> None:
     assert refusal("T.evaluate(i.source)") == "an expression of type int32 has no attribute source"
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("O = 1.0\nA[1] = O[0]", "O[0] = T.float32(1.0)\nA[1] = O[0]"),
+        ("O = A[0]\nif O > 0.0:\n    O = O * 2.0", "O[0] = A[0]\nif O[0] > T.float32(0.0):\n"
+         "    O[0] = O[0] * T.float32(2.0)"),
+        ("O += A[0]", "O[0] = O[0] + A[0]"),
+        ("x: T.let[T.float32] = O\nO = 2.0\nA[0] = x",
+         "x: T.let[T.float32] = O[0]\nO[0] = T.float32(2.0)\nA[0] = x"),
+        ("A[0] = O.source[0]\nT.call_extern('int32', 'f', O.source.data)",
+         'A[0] = O[0]\nT.call_extern("int32", "f", O.data)'),
+        ("s: T.f32\ns = A[0]\nA[1] = s",
+         's = T.alloc_buffer((1,), "float32", scope="local")\ns[0] = A[0]\nA[1] = s[0]'),
+        ("s = T.shared_scalar('int32')\ns = i\nJ[s] = 0",
+         's = T.alloc_buffer((1,), "int32", scope="shared")\ns[0] = i\nJ[s[0]] = 0'),
+        ("s = T.alloc_scalar('int32')\ns = i", 's = T.alloc_buffer((1,), "int32")\ns[0] = i'),
+        ("s = T.decl_scalar('float32', A.data, 'global', elem_offset=3)\ns = s + 1.0",
+         's = T.decl_buffer((1,), "float32", data=A.data, elem_offset=3)\ns[0] = s[0] + T.float32(1.0)'),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_buffer_of_one_element_is_its_element(text: str, meant: str) -> None:
+    declared = "O = T.alloc_buffer((1,), 'float32')\n" if "O" in text else ""
+    assert lines(declared + text).removeprefix('O = T.alloc_buffer((1,), "float32")\n') == meant
+
+
+def test_other_buffers_are_not_assigned_to() -> None:
+    assert refusal("A = 1.0") == "A is a buffer; its elements are stored to by A[…] = …"
+    assert refusal("A[0] = A") == "the buffer A is used where a number is needed"
+    assert refusal("T.evaluate(A.source)") == "the buffer A has no attribute source"
+    assert "scope global, not to shared" in refusal("s = T.decl_scalar('float32', A.data, 'shared')")
+
+
 # -- break, continue, return ------------------------------------------------------------------------------------------
 
 

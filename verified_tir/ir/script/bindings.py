@@ -20,6 +20,7 @@ from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.buffers import ALLOC_ARGS, BUFFER_ARGS, MATCH_ARGS
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import constant_difference
+from verified_tir.ir.script.scalars import SCALARS, declared_scalar, is_one_element, scalar_memory
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
 from verified_tir.ir.script.values import (
@@ -169,6 +170,8 @@ class BindingParser(AnnotationParser):
         """``name = T.called(…)`` where the call declares something; ``None`` if it is a plain value."""
         if called in ALLOCATIONS or called in VIEWS:
             return self.declare(target, name, call, called)
+        if called in SCALARS:
+            return declared_scalar(self, target, name, call, called)
         match called:
             case "match_buffer":
                 args = match_arguments(self.source, call, MATCH_ARGS, positional=9)
@@ -221,8 +224,8 @@ class BindingParser(AnnotationParser):
         """
         like = want if isinstance(want, DType) else None
         found = self.value(node, like)
-        if isinstance(found, Selection):
-            found = self.load(node, found)
+        if isinstance(found, Selection) or (isinstance(found, Buffer) and like is not None and is_number(like)):
+            found = self.number(node, like)
         if want is None and (isinstance(found, (int, float, str, tuple, Buffer, EnvThread))):
             self.bind(target, name, found)
             return []
@@ -250,7 +253,9 @@ class BindingParser(AnnotationParser):
         A name keeps the type that its first value has; further values are converted to it, as TVM does.
         """
         before = self.scope.find(target.id) if self.scope.has(target.id) else None
-        if isinstance(before, Buffer) and before in self.scalars:
+        if isinstance(before, Buffer) and (before in self.scalars or (want is None and self.is_number(node))):
+            if not is_one_element(before):
+                raise self.error(target, f"{target.id} is a buffer; its elements are stored to by {target.id}[…] = …")
             return self.store_to(target, Selection(before, (const(0),)), node)
         updated = id(target) in self.updated
         here = self.scope.frames[-1].get(target.id)
@@ -308,6 +313,8 @@ class BindingParser(AnnotationParser):
             return self.allocate(target, buffer, ())
         elif self.t_name(annotation) not in ("let", "Let"):
             want = self.variable_type(annotation)
+            if node.value is None and isinstance(want, DType) and is_number(want):
+                return scalar_memory(self, target, Buffer.declare(target.id, (const(1),), want, scope="local"))
             if node.value is None:
                 return self.declare_symbol(target, target.id, want)
             if isinstance(want, DType) and is_number(want):

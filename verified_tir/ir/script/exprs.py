@@ -33,6 +33,7 @@ from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import is_pure_value
 from verified_tir.ir.script.opaque import access_pointer, spread
 from verified_tir.ir.script.reader import Reader, kind_of
+from verified_tir.ir.script.scalars import is_one_element
 from verified_tir.ir.script.values import (
     PLAIN_UNDEF,
     Plain,
@@ -274,6 +275,8 @@ class ExprParser(Reader):
         match base, node.attr:
             case Load(), "source":  # the memory of a scalar
                 return base.buffer
+            case Buffer(), "source" if is_one_element(base):
+                return base
             case Buffer(), "ty":  # TVM keeps layouts in types: A.ty.shape
                 return base
             case Expr(), "ty":

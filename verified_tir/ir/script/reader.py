@@ -17,6 +17,7 @@ from verified_tir.ir.expr import Call, Expr, Load, Ramp, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named
 from verified_tir.ir.script.linear import constant_difference
+from verified_tir.ir.script.scalars import is_one_element
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, ScriptError, Source
 from verified_tir.ir.script.values import (
@@ -116,7 +117,13 @@ class Reader:
             return self.load(node, found)
         if isinstance(found, (Expr, int, float, PlainUndef)):
             return found
+        if isinstance(found, Buffer) and is_one_element(found):  # TVM prints its only element so
+            return Load(found, (as_expr(0, found.shape[0].dtype),))
         raise self.error(node, f"{kind_of(found)} is used where a number is needed")
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether the expression is a number, as opposed to a buffer, a string, a thread and so on."""
+        return isinstance(self.value(node), (Expr, int, float, PlainUndef, Selection))
 
     def condition(self, node: ast.expr) -> Expr:
         """A bool expression."""
