@@ -13,11 +13,12 @@ from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, INT32, VOID, DType, PointerType
-from verified_tir.ir.expr import Call, Expr, StringImm, Var
+from verified_tir.ir.expr import Call, Expr, Load, StringImm, Var
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.annotations import AnnotationParser
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.buffers import ALLOC_ARGS, BUFFER_ARGS, MATCH_ARGS
+from verified_tir.ir.script.device import IDS, ids
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import constant_difference
 from verified_tir.ir.script.scalars import SCALARS, declared_scalar, is_one_element, scalar_memory
@@ -40,6 +41,9 @@ from verified_tir.ir.visit import substitute
 
 Wrapper: TypeAlias = Callable[[Stmt], Stmt]
 Piece: TypeAlias = "Stmt | list[Wrapper]"
+
+TENSOR_MAP = PointerType(VOID, "tensormap")
+"""``T.TensorMap()``, a pointer to the description of a tensor, of which nothing else is known."""
 
 ALLOCATIONS = {
     "alloc_buffer": None, "sblock_alloc_buffer": None, "alloc_local": "local", "alloc_shared": "shared",
@@ -76,6 +80,8 @@ def pointed_to(value: Expr) -> DType | PointerType | None:
             op="ptr_byte_offset", args=(Var(type=PointerType(scope=scope)), _, Call(args=(StringImm(value=kind),)))
         ):
             return PointerType(dtype_named(kind), scope)
+        case Call(op="address_of", args=(Load(buffer=buffer),)):
+            return PointerType(buffer.dtype, buffer.scope)
         case Call(op="handle_add_byte_offset", args=(Var(type=PointerType(scope=scope)), _)):
             return PointerType(VOID, scope)
     return None
@@ -148,6 +154,8 @@ class BindingParser(AnnotationParser):
                         raise self.error(t, "only names can be assigned together")
                     found.extend(piece)
                 return found
+            case ((ast.Tuple() | ast.List()), ast.Call()) if (which := self.t_name(value.func)) in IDS:
+                return list(ids(self, target.elts, value, which or ""))
             case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view" | "partition" as how)) if (
                 self.t_name(value.func) is None
             ):
@@ -170,6 +178,8 @@ class BindingParser(AnnotationParser):
         """``name = T.called(…)`` where the call declares something; ``None`` if it is a plain value."""
         if called in ALLOCATIONS or called in VIEWS:
             return self.declare(target, name, call, called)
+        if called in IDS:
+            return list(ids(self, [target], call, called))
         if called in SCALARS:
             return declared_scalar(self, target, name, call, called)
         match called:
@@ -330,8 +340,14 @@ class BindingParser(AnnotationParser):
 
     def variable_type(self, node: ast.expr) -> DType | PointerType:
         """``T.int32``, ``T.handle``, ``T.handle("float32", "shared")``."""
+        if isinstance(node, ast.Call) and self.t_name(node.func) == "TensorMap":
+            match_arguments(self.source, node, ())
+            return TENSOR_MAP
         if isinstance(node, ast.Call) and self.t_name(node.func) == "handle":
             args = match_arguments(self.source, node, ("dtype", "storage_scope"))
+            match args:
+                case {"dtype": ast.Constant(value="tensormap")} if len(args) == 1:
+                    return TENSOR_MAP
             if "dtype" not in args and "storage_scope" not in args:
                 return HANDLE
             scope = self.string(args["storage_scope"]) if "storage_scope" in args else "global"

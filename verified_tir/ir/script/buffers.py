@@ -12,6 +12,7 @@ from verified_tir.ir.expr import Call, Expr, IntImm, Load, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
+from verified_tir.ir.script.placed import layout_text, parts, placed, placement, plain_offset
 from verified_tir.ir.script.pointers import block_of
 from verified_tir.ir.script.separators import stored
 from verified_tir.ir.script.source import Located
@@ -106,6 +107,8 @@ class BufferParser(ExprParser):
         strides = self.extents(args["strides"]) if "strides" in args else ()
         offset: Expr = self.extent(args["elem_offset"]) if "elem_offset" in args else const(0)
         self.options(args)
+        plain = offset
+        offset = placement(self, args, offset)
         if "offset_factor" in args and isinstance(offset, IntImm):
             factor = self.int_constant(args["offset_factor"])
             if factor > 1 and offset.value % factor:
@@ -120,7 +123,7 @@ class BufferParser(ExprParser):
         data, begin = self.data_pointer(args["data"], dtype) if "data" in args else (None, None)
         if begin is not None:
             with self.located(args["data"]):
-                offset = typed(self.binary("add", begin, offset), None)
+                offset = placement(self, args, typed(self.binary("add", begin, plain), None))
         if data is not None and isinstance(data.type, PointerType):
             if "scope" in args and scope != data.type.scope:
                 raise self.error(args["scope"], f"{data.name} points to the scope {data.type.scope}, not to {scope}")
@@ -134,12 +137,8 @@ class BufferParser(ExprParser):
         """
         if "byte_offset" in args:
             raise self.error(args["byte_offset"], "byte_offset cannot be represented; use elem_offset")
-        if "layout" in args and self.value(args["layout"]) != "default":
-            raise self.error(args["layout"], "a layout other than the default cannot be represented; use strides")
         if "buffer_type" in args and self.string(args["buffer_type"]) not in ("", "default"):
             raise self.error(args["buffer_type"], "a buffer that broadcasts cannot be represented; use strides of 0")
-        if "allocated_addr" in args and self.value(args["allocated_addr"]) != ():
-            raise self.error(args["allocated_addr"], "an address cannot be represented: memory has none here")
         for name in ("align", "offset_factor"):
             if name in args:
                 self.int_constant(args[name])
@@ -162,7 +161,8 @@ class BufferParser(ExprParser):
             case Call(op="address_of", args=(Load(buffer=base, indices=indices),)):
                 if base.dtype is not dtype:
                     raise self.error(node, f"the address is one of {base.dtype}, not of {dtype}; view the buffer first")
-                begin = base.elem_offset
+                with self.located(node):
+                    begin = plain_offset(base)
                 with self.located(node):
                     for index, stride in zip(indices, strides_of(base), strict=True):
                         step = typed(self.binary("mul", index, stride), None)
@@ -200,8 +200,8 @@ class BufferParser(ExprParser):
 
     def view(self, node: ast.Call, name: str, base: Buffer) -> Buffer:
         """``A.view(4, 4)`` or ``A.view("float32x4")``: the same block with another shape or element type."""
-        if not node.args or node.keywords:
-            raise self.error(node, "view takes the extents of the new shape, or a dtype")
+        if not node.args or any(k.arg != "layout" for k in node.keywords):
+            raise self.error(node, "view takes the extents of the new shape, with a layout perhaps, or a dtype")
         if base.strides:
             raise self.error(node, "a view of a buffer with strides is written with T.decl_buffer")
         first = self.value(node.args[0])
@@ -218,8 +218,18 @@ class BufferParser(ExprParser):
             shape = self.extents(node.args[0])
         else:
             shape = tuple([self.extent(a) for a in node.args])
-        layout = Layout(shape, dtype, (), base.elem_offset, base.scope, (), base.data)
+        layout = Layout(shape, dtype, (), self._viewed(node, base, dtype), base.scope, (), base.data)
         return self.make(node, name, layout)
+
+    def _viewed(self, node: ast.Call, base: Buffer, dtype: DType) -> Expr:
+        """The offset of a view: it has its own layout, or that of the buffer, and no address of its own."""
+        offset, old, address = parts(base.elem_offset)
+        if address and base.scope == "tmem":
+            raise self.error(node, "a view of memory that is known by its address cannot be represented")
+        if old and (old.startswith('"') or dtype is not base.dtype):
+            raise self.error(node, f"the layout of {base.name} does not say where the elements of this view lie")
+        given = next((layout_text(self, k.value) for k in node.keywords), "") or old
+        return placed(offset, given) if given else offset
 
     def tiles(self, node: ast.Call, name: str, base: Buffer) -> Buffer:
         """``A.partition(num_tiles=(2, 2))``: the numbers of the tiles, then the places in a tile, of the same block.
@@ -235,6 +245,8 @@ class BufferParser(ExprParser):
             raise self.error(node, "these tiles do not divide the extents of the buffer; declare it with T.decl_buffer")
         sizes = [e // c for c, e in zip(counts, extents, strict=True)]
         steps = strides_of(base)
+        with self.located(node):
+            plain_offset(base)
         strides = (*(s * n for n, s in zip(sizes, steps, strict=True)), *steps)
         shape = tuple([const(n) for n in (*counts, *sizes)])
         layout = Layout(shape, base.dtype, strides, base.elem_offset, base.scope, (), base.data)

@@ -35,6 +35,7 @@ from verified_tir.ir.float_bits import largest
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.device import ENTRY, IDS, is_tile, operation
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.opaque import call_by_name, check_stated, opaque_call
 from verified_tir.ir.script.values import (
@@ -123,6 +124,8 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
         return made
     if name in CALLS:
         return CALLS[name](p, node, want)
+    if is_tile(name):
+        return operation(p, node, name)
     if name in BINARY_CALLS:
         return _binary(p, node, BINARY_CALLS[name], want)
     pure = PURE_ALIASES.get(name, name)
@@ -134,7 +137,7 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
         raise p.error(node, f"T.{name}: leaving a loop or a function early has no meaning here")
     if name in DECLARATIONS:
         raise p.error(node, f"T.{name} declares a name, and stands alone on the right of =")
-    if name in STATEMENTS or name in HEAD_ONLY:
+    if name in STATEMENTS or name in HEAD_ONLY or name in IDS or name == ENTRY:
         raise p.error(node, f"T.{name} is a statement of its own, and no part of an expression")
     if name in NO_MEANING:
         raise p.error(node, f"T.{name}: {NO_MEANING[name]}")

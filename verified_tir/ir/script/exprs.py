@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, DType
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType
 from verified_tir.ir.expr import (
     Binary,
     BinaryOp,
@@ -29,9 +29,12 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
+from verified_tir.ir.script.device import TILE_ALIAS, tile_name
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import is_pure_value
+from verified_tir.ir.script.metadata import Metadata
 from verified_tir.ir.script.opaque import access_pointer, spread
+from verified_tir.ir.script.placed import parts
 from verified_tir.ir.script.reader import Reader, kind_of
 from verified_tir.ir.script.scalars import is_one_element
 from verified_tir.ir.script.values import (
@@ -99,6 +102,8 @@ class ExprParser(Reader):
                 return IfThenElse(test, *matched(self.number(a, want), self.number(b, want), want))
             case ast.Subscript():
                 return self._subscript(node)
+            case ast.JoinedStr(values=parts):
+                return "".join([self._formatted(part) for part in parts])
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 return tuple([self.value(e) for e in elts])
             case ast.Attribute():
@@ -106,6 +111,17 @@ class ExprParser(Reader):
             case ast.Call():
                 return self._call(node, want)
         raise self.error(node, f"{type(node).__name__} has no meaning in an expression of TVMScript")
+
+    def _formatted(self, node: ast.expr) -> str:
+        """A part of an f-string: text, or a constant without a format."""
+        match node:
+            case ast.Constant(value=str() as text):
+                return text
+            case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
+                found = self.value(inner)
+                if isinstance(found, (int, str)):
+                    return str(found)
+        raise self.error(node, "an f-string is made of constants here")
 
     def _name(self, node: ast.expr, name: str) -> Value:
         try:
@@ -221,6 +237,8 @@ class ExprParser(Reader):
 
     def _subscript(self, node: ast.Subscript) -> Value:
         base = self.value(node.value)
+        if isinstance(base, Metadata):
+            return base.values(self.string(node.slice))
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if isinstance(base, Buffer):
             return Selection(base, self.indices(base, parts))
@@ -248,6 +266,11 @@ class ExprParser(Reader):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self.aliases:
                 return attr
+            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name == TILE_ALIAS and not self.scope.has(name):
+                return tile_name(attr)
+            case ast.Subscript(value=inner, slice=ast.Constant(value=str()) | ast.JoinedStr() as operation):
+                named = self.string(operation) if self.t_name(inner) == "ptx" else '"'
+                return None if '"' in named else f'ptx["{named}"]'
             case ast.Attribute(value=inner, attr=attr):
                 prefix = self.t_name(inner)
                 return None if prefix is None else f"{prefix}.{attr}"
@@ -284,7 +307,7 @@ class ExprParser(Reader):
             case Buffer(), "data":
                 return base.data
             case Buffer(), "elem_offset":
-                return base.elem_offset
+                return parts(base.elem_offset)[0]
             case Buffer(), "shape":
                 return base.shape
             case Buffer(), "strides":
@@ -300,7 +323,7 @@ class ExprParser(Reader):
         match node.func:
             case ast.Name(id=callee) if callee in self.functions and not self.scope.has(callee):
                 return self._function_call(node, callee)
-            case ast.Attribute(value=ast.Name(id=module), attr=callee) if not self.scope.has(module):
+            case ast.Attribute(value=ast.Name(id=module), attr=callee) if module != "I" and not self.scope.has(module):
                 return self._function_call(node, callee)
             case ast.Attribute(attr="const") if dotted(node.func) == "tvm.tirx.const":
                 return t_call(self, node, "const", want)
@@ -316,11 +339,20 @@ class ExprParser(Reader):
                 return self.vector_load(node, inner)
             case ast.Attribute(value=inner, attr="access_ptr"):
                 return access_pointer(self, node, inner)
+            case ast.Attribute(value=inner, attr="ptr_to"):
+                return self.element_pointer(node, inner)
             case ast.Attribute(value=inner, attr="scope"):
                 base = self.value(inner)
                 if isinstance(base, Buffer) and not node.args and not node.keywords:
                     return base.scope
         raise self.error(node, "only T.name(…), functions of the module and x.astype(…) can be called here")
+
+    def element_pointer(self, node: ast.Call, buffer: ast.expr) -> Expr:
+        """``A.ptr_to([i, j])``: the address of an element."""
+        args = match_arguments(self.source, node, ("indices",), 1)
+        selection = self.selection(self.buffer(buffer), args["indices"])
+        with self.located(node):
+            return Call(HANDLE, "address_of", (Load(selection.buffer, self.access(node, selection)),))
 
     def vector_load(self, node: ast.Call, buffer: ast.expr) -> Expr:
         """``A.vload([i], predicate=p)``: lanes of the index where the predicate is false are not accessed."""
@@ -380,6 +412,8 @@ class ExprParser(Reader):
                 return StringImm(str(found))
             case Selection():
                 return self.load(node, found)
+            case int() if not INT32.min_value <= found <= INT32.max_value:
+                return self.typed(node, found, INT64)  # as TVM does
             case Expr() | int() | float() | PlainUndef():
                 return self.typed(node, found)
         raise self.error(node, f"{kind_of(found)} cannot be an argument")

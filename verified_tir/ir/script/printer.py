@@ -14,7 +14,8 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names, identifier
 from verified_tir.ir.script.separators import SeparatorNumbering
-from verified_tir.ir.script.write_expr import pointer_text, quote
+from verified_tir.ir.script.write_device import quote
+from verified_tir.ir.script.write_expr import pointer_text
 from verified_tir.ir.script.write_stmt import StmtWriter, bound_buffers
 from verified_tir.ir.stmt import SKIP, Stmt
 from verified_tir.ir.visit import children, free_vars, walk

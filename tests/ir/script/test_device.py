@@ -1,0 +1,171 @@
+"""Programs for a device: read, printed and read again, refused wherever their meaning is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.ir.script.test_tvm_spellings import lines, program, refusal
+from verified_tir import NotApplicable, Schedule, parse_func
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.script import ScriptError, parse, script
+from verified_tir.semantics.errors import Unsupported
+from verified_tir.semantics.interpreter import run
+from verified_tir.validate import Unknown, validate
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("T.device_entry()\nA[0] = 1.0", "T.device_entry()\nA[0] = T.float32(1.0)"),
+        ("T.attr({'tirx.device_entry': T.bool(True)})\nA[0] = 1.0", "T.device_entry()\nA[0] = T.float32(1.0)"),
+        ("bx = T.cta_id([4])\nA[bx] = 1.0", "bx = T.cta_id([4])\nA[bx] = T.float32(1.0)"),
+        ("bx, by = T.cta_id_in_cluster([2, i], preferred=[2, 2], dtype='uint32')\nB[bx, by] = 0.0",
+         'bx, by = T.cta_id_in_cluster([2, i], preferred=[2, 2], dtype="uint32")\nB[bx, by] = T.float32(0.0)'),
+        ("if i > 0:\n    T.lane_id([32])\n    w = T.warp_id()\n    A[w] = 0.0\nA[1] = 0.0",
+         "if i > 0:\n    v = T.lane_id([32])\n    w = T.warp_id()\n    A[w] = T.float32(0.0)\nA[1] = T.float32(0.0)"),
+        ("p = T.cta_id_in_pair()\nT.evaluate(p)", "p = T.cta_id_in_pair()\nT.evaluate(p)"),
+    ],
+)  # fmt: skip
+def test_the_threads_of_a_device(text: str, meant: str) -> None:
+    assert lines(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Tx.copy(A[0:4], B[i, :4], dispatch='tma', bar=7)",
+         'T.tile.copy(A[0:4], B[i:i + 1, 0:4], dispatch="tma", bar=7)'),
+        ("Tx.cta.fill(A, 1.0)", "T.cta.fill(A, T.float32(1.0))"),
+        ("T.warp.exp2(A[2], B[0, 0])", "T.warp.exp2(A[2:3], B[0, 0])"),
+        ("Tx.add(A, A, None, workspace={'smem': B}, selectors=[[i > 0, A[:]]])",
+         'T.tile.add(A, A, None, workspace={"smem": B}, selectors=[[i > 0, A[0:8]]])'),
+        ("T.tile.reduce(A[0:2], I.Op('tirx.tile.exp'))", 'T.tile.reduce(A[0:2], I.Op("tirx.tile.exp"))'),
+        ("O = T.alloc_local((1,))\nT.wg.copy(O.source[0], A[0:1])",
+         'O = T.alloc_buffer((1,), "float32", scope="local")\nT.wg.copy(O[0:1], A[0:1])'),
+        ("T.hint('pipeline', depth=4, access=A[0:2])\nA[0] = 0.0",
+         'with T.hint("pipeline", depth=4, access=A[0:2]):\n    A[0] = T.float32(0.0)'),
+        ("with T.hint('a'):\n    A[0] = 0.0\nA[1] = 0.0",
+         'with T.hint("a"):\n    A[0] = T.float32(0.0)\nA[1] = T.float32(0.0)'),
+    ],
+)  # fmt: skip
+def test_operations_on_tiles(text: str, meant: str) -> None:
+    assert lines(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("if T.cuda.elect_sync():\n    A[0] = 0.0",
+         "if T.cuda.elect_sync() != T.uint32(0):\n    A[0] = T.float32(0.0)"),
+        ("A[0] = T.cuda.warp_sum(A[1], width=8)", "A[0] = T.cuda.warp_sum(A[1], width=8)"),
+        ("A[0] = T.cuda.func_call('f', A[1], source_code='x', return_type='float32')",
+         'A[0] = T.cuda.func_call("f", A[1], source_code="x", return_type="float32")'),
+        ("T.ptx[f'ld.{4}.b32'](A.ptr_to([i]), [1, 2])", 'T.ptx["ld.4.b32"](T.address_of(A[i]), [1, 2])'),
+        ("T.nki.copy(A[0:4], H[0:4], x=None)", "T.nki.copy(A[0:4], H[0:4], x=None)"),
+        ("p = A.ptr_to([2])\nT.call_extern('int32', 'f', p)",
+         'p: T.let[T.handle("float32")] = T.address_of(A[2])\nT.call_extern("int32", "f", p)'),
+        ("m: T.let[T.handle('tensormap')] = T.tvm_stack_alloca('tensormap', 1)\nT.call_extern('int32', 'f', m)",
+         'm: T.let[T.TensorMap()] = T.tvm_stack_alloca("tensormap", 1)\nT.call_extern("int32", "f", m)'),
+        ("T.call_extern('int32', 'f', 0xFFFFFFFF)", 'T.call_extern("int32", "f", T.int64(4294967295))'),
+    ],
+)  # fmt: skip
+def test_operators_of_a_device(text: str, meant: str) -> None:
+    assert lines(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("S = T.alloc_buffer((4, 8), layout=T.TileLayout(T.S[(4, 8) : (1, 4)]))\nS[0, 0] = 0.0",
+         'S = T.alloc_buffer((4, 8), "float32", layout=T.TileLayout(T.S[(4, 8):(1, 4)]))'),
+        ("S = T.alloc_buffer((4, 8), scope='trn.sbuf', layout='PF', allocated_addr=[i, 4])\nS[0, 0] = 0.0",
+         'S = T.alloc_buffer((4, 8), "float32", scope="trn.sbuf", layout="PF", allocated_addr=[i, 4])'),
+        ("S = A.view(2, 4, layout=T.ComposeLayout(1, 1, 1, T.TileLayout(T.S[8])))\nS[0, 0] = 0.0",
+         'S = T.decl_buffer((2, 4), "float32", data=A.data, '
+         "layout=T.ComposeLayout(1, 1, 1, T.TileLayout(T.S[8])))"),
+    ],
+)  # fmt: skip
+def test_layouts_and_addresses(text: str, meant: str) -> None:
+    assert lines(text).splitlines()[0] == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("if i > 0:\n    T.device_entry()", "stands at the level of the function"),
+        ("T.device_entry(1)", "at most 0 arguments"),
+        ("T.attr({'tirx.device_entry': T.bool(False)})\nA[0] = 0.0", "is True"),
+        ("bx, by = T.cta_id([4])\nA[bx] = 1.0", "T.cta_id gives 1 numbers, for 2 names"),
+        ("bx = T.cta_id(4)\nA[bx] = 1.0", "the extents of T.cta_id are a list"),
+        ("A[T.cta_id([4])] = 1.0", "T.cta_id is a statement of its own"),
+        ("bx = T.cta_id([4], persistent=True)", "unknown argument persistent"),
+        ("Tx.copy(A[0:4:2], A)", "a region has no gaps"),
+        ("Tx.copy(B[0:2], A)", "B has 2 dimensions, not 1"),
+        ("Tx.copy(A, A, **A)", "** has no meaning here"),
+        ("T.call_extern('int32', 'f', [1])", "a tuple cannot be an argument"),
+        ("T.hint('a', 'b')", "T.hint takes one message"),
+        ("A[0] = T.cuda.unheard(A[1])", "T.cuda.unheard is unknown"),
+        ("T.ptx[f'ld.{i}'](A[0])", "an f-string is made of constants"),
+        ("C = T.alloc_buffer((4,), layout='x')", "a layout other than the default"),
+        ("C = T.alloc_buffer((4,), layout=T.TileLayout(T.S[i]))", "a layout is written with constants; i is none"),
+        ("C = T.alloc_buffer((4,), layout=T.float32(1))", "a layout is a string, or T.TileLayout"),
+        ("C = T.alloc_buffer((4, 8), layout=T.TileLayout(T.S[8]))\nwith T.sblock():\n"
+         "    D = T.match_buffer(C[0:2, 0:2], (2, 2))\n    D[0, 0] = 0.0", "where the elements of C lie"),
+        ("C = T.alloc_buffer((4, 8), layout='PF')\nD = C.view(32)\nD[0] = 0.0", "does not say where the elements"),
+    ],
+)  # fmt: skip
+def test_near_misses(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+REFUSED = [
+    "T.device_entry()\nA[0] = 1.0",
+    "tx = T.thread_id([8])\nA[tx] = 1.0",
+    "T.tile.copy(A[0:8], B[0, 0:8])",
+    "C = T.alloc_buffer((8,), layout=T.TileLayout(T.S[8:2]))\nC[0] = 0.0",
+    "C = T.alloc_buffer((8,), allocated_addr=[0])\nC[0] = 0.0",
+]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_nothing_is_proved_or_run_of_what_is_not_followed(text: str) -> None:
+    head = "@T.prim_func\ndef f(A: T.Buffer((8,), 'float32'), B: T.Buffer((4, 8), 'float32')):\n"
+    func = parse_func(head + "\n".join(f"    {line}" for line in text.splitlines()))
+    with pytest.raises(NotApplicable, match=r"has no meaning here|nothing here follows"):
+        Schedule(func)
+    with pytest.raises(Unsupported):
+        run(func, {"A": np.zeros(8, np.float32), "B": np.zeros((4, 8), np.float32)})
+    assert isinstance(validate(func, func).verdict, Unknown)
+
+
+def test_a_parameter_with_a_layout() -> None:
+    text = "@T.prim_func\ndef f(A: T.Buffer((8,), 'float32', layout=T.TileLayout(T.S[8:2])), m: T.TensorMap()):\n    {}"
+    func = parse_func(text.format("A[0] = 0.0"))
+    assert 'T.Buffer((8,), "float32", layout=T.TileLayout(T.S[8:2])), m: T.TensorMap()' in script(func)
+    assert structural_equal(func, parse_func(script(func)))
+    with pytest.raises(NotApplicable, match="where the elements of A lie"):
+        Schedule(text.format("pass"))
+
+
+METADATA = """metadata = tvm.ir.load_json('''{"root_index": 5, "nodes": [{"type": "ffi.String", "data": "ir.StringImm"},
+  {"type": "ffi.String", "data": "two words"}, {"type": "None"},
+  {"type": "ir.StringImm", "data": {"span": 2, "value": 1}}, {"type": "ffi.Array", "data": [3]},
+  {"type": "ffi.Map", "data": [0, 4]}]}''')
+"""
+
+
+def test_strings_of_metadata() -> None:
+    text = METADATA + program('assert i > 0, ("ValueError", ["no ", metadata["ir.StringImm"][0]])')
+    assert 'assert i > 0, "no two words"' in script(parse_func(text))
+    for wrong, message in (
+        (text.replace("[0]])", "[1]])"), "position 1 lies outside"),
+        (text.replace('metadata["ir.StringImm"]', 'metadata["tirx.IndexMap"]'), "has no strings of the class"),
+        (text.replace('"root_index": 5', '"root_index": 9'), "not the graph of objects"),
+    ):
+        with pytest.raises(ScriptError, match=message):
+            parse(wrong)
+
+
+def test_another_namespace_is_no_module() -> None:
+    assert "only T.name" in refusal("T.evaluate(I.foo(1))")

@@ -1,0 +1,100 @@
+"""Buffers whose elements lie where no strides can say: ``layout=T.TileLayout(…)``, ``allocated_addr=[0]``.
+
+TVM 0.27 lays out tiles over threads and swizzles them, and gives memory of some devices an address.  Nothing here
+follows that, so such a buffer is declared and printed, and that is all: its offset is a call ``placed{}`` of the offset
+in elements, the layout as text, and the address.  No program is well-formed whose buffers lie where an opaque call
+says (``ir.misplaced`` tells what to do).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Final
+
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Call, Expr, StringImm
+from verified_tir.ir.node import IRError
+
+if TYPE_CHECKING:
+    from verified_tir.ir.script.buffers import BufferParser
+
+PLACED: Final = "placed{}"
+_NAMES: Final = frozenset({"Axis", "Tx"})
+"""Names in a layout that stand for TVM's, besides those of ``T``."""
+
+
+def placement(p: BufferParser, args: dict[str, ast.expr], offset: Expr) -> Expr:
+    """The offset of a buffer with the layout and the address that the arguments state."""
+    layout = layout_text(p, args["layout"]) if "layout" in args else ""
+    address = args.get("allocated_addr")
+    addresses = address.elts if isinstance(address, (ast.List, ast.Tuple)) else [address] if address else []
+    made = [p.expr(e) for e in addresses]
+    return placed(offset, layout, tuple(made)) if layout or made else offset
+
+
+def placed(offset: Expr, layout: str, address: tuple[Expr, ...] = ()) -> Expr:
+    """The offset that stands for a layout and an address."""
+    return Call(offset.dtype, PLACED, (offset, StringImm(layout), *address))
+
+
+def layout_text(p: BufferParser, node: ast.expr) -> str:
+    """The layout as TVM's printer would write it; the empty string for the default one.
+
+    :raises ScriptError: if it depends on anything but constants.
+    """
+    if isinstance(node, ast.Constant):
+        if not isinstance(node.value, str):
+            raise p.error(node, "a layout is a string, or T.TileLayout and the like")
+        if node.value != "default" and not _AXES.fullmatch(node.value):
+            raise p.error(node, "a layout other than the default is T.TileLayout and the like, or a name such as PF")
+        return "" if node.value == "default" else f'"{node.value}"'
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and inner.id not in p.aliases and inner.id not in _NAMES:
+            raise p.error(inner, f"a layout is written with constants; {inner.id} is none of them")
+        if isinstance(inner, ast.Constant) and not isinstance(inner.value, (int, str)):
+            raise p.error(inner, "a layout is written with integers")
+    if not isinstance(node, ast.Call) or p.t_name(node.func) not in _LAYOUTS:
+        raise p.error(node, "a layout is a string, or T.TileLayout and the like")
+    return ast.unparse(_renamed(node, p.aliases)).replace("'", '"')
+
+
+_AXES: Final = re.compile("[PF]+")
+"""The axes of memory that has partitions, which a string names for each axis of the buffer."""
+_LAYOUTS: Final = frozenset({"TileLayout", "TileLayout.from_iters", "ComposeLayout", "SwizzleLayout"})
+
+
+def _renamed(node: ast.expr, aliases: Collection[str]) -> ast.expr:
+    """The expression with ``T`` for the names that the text has for it."""
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.Name:
+            return ast.copy_location(ast.Name("T" if node.id in aliases else node.id, node.ctx), node)
+
+    made: ast.expr = Renamed().visit(ast.parse(ast.unparse(node), mode="eval").body)
+    return made
+
+
+def parts(offset: Expr) -> tuple[Expr, str, tuple[Expr, ...]]:
+    """The offset in elements, the layout and the address of a buffer's offset."""
+    match offset:
+        case Call(op="placed{}", args=(inner, StringImm(value=layout), *address)):
+            return inner, layout, tuple(address)
+    return offset, "", ()
+
+
+def plain_part(offset: Expr) -> Expr:
+    """The offset in elements alone."""
+    return parts(offset)[0]
+
+
+def plain_offset(buffer: Buffer) -> Expr:
+    """The offset of a buffer whose elements lie where its strides say.
+
+    :raises IRError: for another one.
+    """
+    offset, layout, address = parts(buffer.elem_offset)
+    if layout or address:
+        raise IRError(f"where the elements of {buffer.name} lie, its layout says, which nothing here follows")
+    return offset
