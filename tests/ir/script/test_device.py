@@ -91,6 +91,97 @@ def test_layouts_and_addresses(text: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("B.permute(1, 0)", "(8, 4), \"float32\", data=B.data, strides=(1, 8)"),
+        ("B.sub[2, 1:7:2]", '(3,), "float32", data=B.data, strides=(2,), elem_offset=17'),
+        ("B.sub[i]", '(8,), "float32", data=B.data, elem_offset=i * 8'),
+        ("B.view(2, 2, 8).sub[:, 1].permute(1, 0)",
+         '(8, 2), "float32", data=B.data, strides=(1, 16), elem_offset=8'),
+        ("B.rearrange('(a b) c -> b a c', a=2)", '(2, 2, 8), "float32", data=B.data, strides=(8, 16, 1)'),
+        ("B.sub[:, 0:4].view(2, 2, 2, 2)", '(2, 2, 2, 2), "float32", data=B.data, strides=(16, 8, 2, 1)'),
+        ("B.sub[:, 0:4].view(16)", '(16,), "float32", data=B.data, layout=T.TileLayout(T.S[(4, 4):(8, 1)])'),
+        ("B.local(32, layout=T.TileLayout(T.S[32:2]))", '(32,), "float32", data=B.data, strides=(2,)'),
+        ("A.sub[4:8].view('int64')", '(2,), "int64", data=A.data, elem_offset=2'),
+        ("A.sub[4:8].view('int8')", '(16,), "int8", data=A.data, elem_offset=16'),
+    ],
+)  # fmt: skip
+def test_views_by_methods(text: str, meant: str) -> None:
+    shown = lines(f"S = {text}\nT.call_extern('int32', 'f', S.data)").splitlines()[0]
+    assert shown == f"S = T.decl_buffer({meant})"
+
+
+def test_a_layout_that_comes_to_strides_is_that() -> None:
+    made = lines("S = T.alloc_buffer((4, 8), layout=T.TileLayout(T.S[(4, 8) : (8, 1)]))\nS[0, 0] = 0.0")
+    assert made.splitlines()[0] == 'S = T.alloc_buffer((4, 8), "float32")'
+    made = lines("S = T.decl_buffer((4, 2), data=A.data, layout=T.TileLayout(T.S[(4, 2) : (1, 4)]))\nS[0, 0] = 0.0")
+    assert made.splitlines()[0] == 'S = T.decl_buffer((4, 2), "float32", data=A.data, strides=(1, 4))'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("B.permute(0, 0)", "permute names each of the 2 axes once"),
+        ("B.sub[0, 0, 0]", "B has 2 dimensions, not 3"),
+        ("B.sub[::-1]", "the step of a slice is positive"),
+        ("B.rearrange('a b -> b', a=4)", "rearrange names the axes"),
+        ("B.rearrange('(a b) c -> a b c')", "the sizes of a b do not follow"),
+        ("B.rearrange('(a b) c -> a b c', a=2, b=3)", "the sizes of a b do not"),
+        ("B.permute(1, 0).view(4, 8)", "a view of a buffer with strides is written"),
+        ("B.local()", "local takes the extents"),
+        ("A.sub[1:5].view('int64')", "need not be a whole number of elements"),
+        ("i.permute(0)", "only a buffer has views"),
+    ],
+)
+def test_views_that_do_not_fit(text: str, message: str) -> None:
+    assert message in refusal(f"S = {text}\nS[0] = 0.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("k = T.meta_var([A[j] for j in range(2, 4)])\nA[0] = k[1]", "A[0] = A[3]"),
+        ("T.evaluate(tvm.tirx.all(*([P[j] for j in range(2)] + [P[j] for j in range(4, 6)])))",
+         "T.evaluate(P[0] and P[1] and P[4] and P[5])"),
+        ("n = I.meta_var(i)\nA[n] = 0.0", "A[i] = T.float32(0.0)"),
+        ("T.Return(T.int32(5))", "return 5"),
+        ("T.evaluate(tirx.vscale())", "T.vscale()"),
+        ("Tx.select(A, A, lambda a, b: a < b)", "T.tile.select(A, A, lambda a, b: a < b)"),
+        ("T.evaluate(T.address_of(h))", "T.address_of(h)"),
+        ("D = T.decl_buffer((2,), 'int64', data=T.tvm_stack_alloca('shape', 2))\nD[0] = l",
+         'D_data: T.let[T.handle("int64")] = T.tvm_stack_alloca("shape", 2)\n'
+         'D = T.decl_buffer((2,), "int64", data=D_data)\nD[0] = l'),
+        ("x: T.let[T.int32] = i\nwith T.attr({'tirx.device_entry': True}):\n    J[x] = 0",
+         "x: T.let[T.int32] = i\nT.device_entry()\nJ[x] = 0"),
+    ],
+)  # fmt: skip
+def test_what_the_text_computes(text: str, meant: str) -> None:
+    assert lines(text) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("k = T.meta_var([A[j] for j in J])", "a list is made for each number of a range"),
+        ("k = T.meta_var([j for j in range(5000)])", "at most 1024 entries"),
+        ("k = T.meta_var([j for j in range(4) if j > 1])", "ListComp has no meaning"),
+        ("Tx.select(A, A, lambda a: a < i)", "i is no variable of the function"),
+        ("with T.attr({'tirx.device_entry': True}):\n    A[0] = 0.0\nA[1] = 0.0", "at the level of the function"),
+        ("T.evaluate(T.address_of(i + 1))", "T.address_of takes an access"),
+    ],
+)
+def test_what_cannot_be_computed(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+def test_a_persistent_function_is_one_of_a_device() -> None:
+    text = program("T.device_entry()\nA[0] = 0.0").replace("@T.prim_func", "@T.prim_func(persistent=True)")
+    assert '"tirx.persistent_kernel": True' in script(parse_func(text))
+    with pytest.raises(ScriptError, match="persistent function is one of a device"):
+        parse(text.replace("T.device_entry()", "pass"))
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("if i > 0:\n    T.device_entry()", "stands at the level of the function"),
@@ -101,7 +192,7 @@ def test_layouts_and_addresses(text: str, meant: str) -> None:
         ("A[T.cta_id([4])] = 1.0", "T.cta_id is a statement of its own"),
         ("bx = T.cta_id([4], persistent=True)", "unknown argument persistent"),
         ("Tx.copy(A[0:4:2], A)", "a region has no gaps"),
-        ("Tx.copy(B[0:2], A)", "B has 2 dimensions, not 1"),
+        ("Tx.copy(B[0:2, 0:2, 0:2], A)", "B has 2 dimensions, not 3"),
         ("Tx.copy(A, A, **A)", "** has no meaning here"),
         ("T.call_extern('int32', 'f', [1])", "a tuple cannot be an argument"),
         ("T.hint('a', 'b')", "T.hint takes one message"),

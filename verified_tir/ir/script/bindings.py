@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, INT32, VOID, DType, PointerType
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, VOID, DType, PointerType
 from verified_tir.ir.expr import Call, Expr, Load, StringImm, Var
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.annotations import AnnotationParser
@@ -35,6 +35,7 @@ from verified_tir.ir.script.values import (
     is_plain,
     typed,
 )
+from verified_tir.ir.script.views import view_of
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, LetStmt, Stmt, Store, seq
 from verified_tir.ir.sugar import as_expr, const
 from verified_tir.ir.visit import substitute
@@ -77,7 +78,8 @@ def pointed_to(value: Expr) -> DType | PointerType | None:
         case Var():
             return value.type
         case Call(
-            op="ptr_byte_offset", args=(Var(type=PointerType(scope=scope)), _, Call(args=(StringImm(value=kind),)))
+            op="ptr_byte_offset",
+            args=(Var(type=PointerType(scope=scope)), _, Call(args=(StringImm(value=kind),)) | StringImm(value=kind)),
         ):
             return PointerType(dtype_named(kind), scope)
         case Call(op="address_of", args=(Load(buffer=buffer),)):
@@ -156,13 +158,7 @@ class BindingParser(AnnotationParser):
                 return found
             case ((ast.Tuple() | ast.List()), ast.Call()) if (which := self.t_name(value.func)) in IDS:
                 return list(ids(self, target.elts, value, which or ""))
-            case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view" | "partition" as how)) if (
-                self.t_name(value.func) is None
-            ):
-                base = self.value(inner)
-                if not isinstance(base, Buffer):
-                    raise self.error(inner, "only a buffer has views")
-                made = self.view(value, name, base) if how == "view" else self.tiles(value, name, base)
+            case ast.Name(id=name), (ast.Call() | ast.Subscript()) if (made := view_of(self, value, name)) is not None:
                 return self.declare_view(target, made)
             case ast.Name(id=name), ast.Call():
                 called = self.t_name(value.func)
@@ -360,6 +356,16 @@ class BindingParser(AnnotationParser):
         """``B = T.alloc_buffer(…)`` or ``B = T.decl_buffer(…)``, over the rest of the scope."""
         if called == "allocate":
             return self.old_allocate(target, name, call)
+        computed = next((k for k in call.keywords if k.arg == "data" and self._is_computed(k.value)), None)
+        if computed is not None and called in VIEWS:  # the pointer gets a name of its own
+            pointer = f"{name}_data"
+            what = self.value(computed.value.args[0]) if isinstance(computed.value, ast.Call) else None
+            kind = PointerType(INT64) if what == "shape" else HANDLE
+            bound = self.let(computed.value, pointer, computed.value, kind)
+            given = ast.copy_location(ast.Name(pointer, ast.Load()), computed.value)
+            rest = [ast.keyword("data", given) if k is computed else k for k in call.keywords]
+            again = self.declare(target, name, ast.copy_location(ast.Call(call.func, call.args, rest), call), called)
+            return [*bound, *again] if isinstance(bound, list) and isinstance(again, list) else again
         layout, args = self.declaration(call, BUFFER_ARGS if called in VIEWS else ALLOC_ARGS)
         implied = ALLOCATIONS.get(called)
         if implied is not None and "scope" not in args:
@@ -373,6 +379,10 @@ class BindingParser(AnnotationParser):
         if called in VIEWS:
             self.unallocated.add(made.data)
         return self.allocate(target, made, annotations)
+
+    def _is_computed(self, node: ast.expr) -> bool:
+        """Whether ``data=`` is a pointer that TVM's runtime gives."""
+        return isinstance(node, ast.Call) and self.t_name(node.func) == "tvm_stack_alloca"
 
     def allocated(self, call: ast.Call) -> Stmt:
         """RFC 63's ``Allocate(A.data, [16], "float32")`` of a buffer that was declared without data: it has its own."""

@@ -12,7 +12,7 @@ from verified_tir.ir.expr import Call, Expr, IntImm, Load, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
-from verified_tir.ir.script.placed import layout_text, parts, placed, placement, plain_offset
+from verified_tir.ir.script.placed import placement, plain_offset, strides_in
 from verified_tir.ir.script.pointers import block_of
 from verified_tir.ir.script.separators import stored
 from verified_tir.ir.script.source import Located
@@ -107,6 +107,11 @@ class BufferParser(ExprParser):
         strides = self.extents(args["strides"]) if "strides" in args else ()
         offset: Expr = self.extent(args["elem_offset"]) if "elem_offset" in args else const(0)
         self.options(args)
+        said = strides_in(self, args["layout"], shape) if "layout" in args and not strides else None
+        compact = strides_of(Buffer.declare("", shape)) if said is not None else None
+        if said is not None and (said == compact or "data" in args):  # of other memory, a layout says how much there is
+            args = {k: v for k, v in args.items() if k != "layout"}
+            strides = said if said != compact else ()
         plain = offset
         offset = placement(self, args, offset)
         if "offset_factor" in args and isinstance(offset, IntImm):
@@ -197,57 +202,3 @@ class BufferParser(ExprParser):
             return layout.make(name)
         except IRError as e:
             raise self.error(node, str(e)) from None
-
-    def view(self, node: ast.Call, name: str, base: Buffer) -> Buffer:
-        """``A.view(4, 4)`` or ``A.view("float32x4")``: the same block with another shape or element type."""
-        if not node.args or any(k.arg != "layout" for k in node.keywords):
-            raise self.error(node, "view takes the extents of the new shape, with a layout perhaps, or a dtype")
-        if base.strides:
-            raise self.error(node, "a view of a buffer with strides is written with T.decl_buffer")
-        first = self.value(node.args[0])
-        dtype, shape = base.dtype, base.shape
-        if isinstance(first, (str, DType)):
-            dtype = self.dtype(node.args[0])
-            old, new = base.dtype.nbytes, dtype.nbytes
-            if not shape or (old % new and new % old):
-                raise self.error(node, f"elements of {base.dtype} cannot be viewed as {dtype}")
-            last = shape[-1]
-            last = last * (old // new) if old >= new else last // (new // old)
-            shape = (*shape[:-1], last)
-        elif isinstance(first, tuple):
-            shape = self.extents(node.args[0])
-        else:
-            shape = tuple([self.extent(a) for a in node.args])
-        layout = Layout(shape, dtype, (), self._viewed(node, base, dtype), base.scope, (), base.data)
-        return self.make(node, name, layout)
-
-    def _viewed(self, node: ast.Call, base: Buffer, dtype: DType) -> Expr:
-        """The offset of a view: it has its own layout, or that of the buffer, and no address of its own."""
-        offset, old, address = parts(base.elem_offset)
-        if address and base.scope == "tmem":
-            raise self.error(node, "a view of memory that is known by its address cannot be represented")
-        if old and (old.startswith('"') or dtype is not base.dtype):
-            raise self.error(node, f"the layout of {base.name} does not say where the elements of this view lie")
-        given = next((layout_text(self, k.value) for k in node.keywords), "") or old
-        return placed(offset, given) if given else offset
-
-    def tiles(self, node: ast.Call, name: str, base: Buffer) -> Buffer:
-        """``A.partition(num_tiles=(2, 2))``: the numbers of the tiles, then the places in a tile, of the same block.
-
-        That is how TVM prints a declaration with such strides, though it does not read it.
-        """
-        numbers = match_arguments(self.source, node, ("num_tiles",)).get("num_tiles")
-        outer = self.extents(numbers) if numbers is not None else ()
-        counts, extents = ([e.value for e in es if isinstance(e, IntImm)] for es in (outer, base.shape))
-        if base.strides or len(counts) != len(base.shape) or len(extents) != len(base.shape):
-            raise self.error(node, "partition takes num_tiles, one number for each constant extent of a compact buffer")
-        if any(c == 0 or e % c for c, e in zip(counts, extents, strict=True)):
-            raise self.error(node, "these tiles do not divide the extents of the buffer; declare it with T.decl_buffer")
-        sizes = [e // c for c, e in zip(counts, extents, strict=True)]
-        steps = strides_of(base)
-        with self.located(node):
-            plain_offset(base)
-        strides = (*(s * n for n, s in zip(sizes, steps, strict=True)), *steps)
-        shape = tuple([const(n) for n in (*counts, *sizes)])
-        layout = Layout(shape, base.dtype, strides, base.elem_offset, base.scope, (), base.data)
-        return self.make(node, name, layout)

@@ -43,14 +43,14 @@ IDS: Final = frozenset(
 """Calls that give the numbers of a thread, or of a group of threads."""
 TILES: Final = frozenset({"tile", "warp", "wg", "cta", "cluster"})
 """Namespaces of operations on tiles."""
-TILE_ALIAS: Final = "Tx"
-"""TVM's other name of the namespace ``T.tile``, below which the ones of groups of threads stand, too."""
 
 DEVICE_SCOPE: Final = "device"
 """The storage scope by which the pointer that nothing binds is known."""
 REGION: Final = "region{}"
 WHOLE: Final = "whole{}"
 OPERATOR: Final = "op{}"
+FUNCTION: Final = "lambda{}"
+SINK: Final = "ptx.SINK"
 HINT: Final = "hint"
 """The key of the attribute that stands for ``T.hint("…")``: words for whoever reads the program."""
 LIST: Final = "list{}"
@@ -58,7 +58,7 @@ NAMED: Final = "named{}"
 
 
 def tile_name(path: str) -> str:
-    """The name below ``T`` of what is called ``Tx.path``."""
+    """The name below ``T`` of what is called ``Tx.path``: below ``T.tile``, or that of a group of threads."""
     return path if path.split(".", maxsplit=1)[0] in TILES else f"tile.{path}"
 
 
@@ -176,6 +176,8 @@ def operand(p: ExprParser, node: ast.expr, written: bool = False) -> Expr:
             return Call(HANDLE, NAMED, (StringImm("{}"), *pairs))
         case ast.Call(func=ast.Attribute(value=ast.Name(id="I"), attr="Op"), args=[op], keywords=[]):
             return Call(HANDLE, OPERATOR, (StringImm(p.string(op)),))
+        case ast.Lambda():
+            return Call(HANDLE, FUNCTION, (StringImm(_lambda(p, node)),))
         case ast.Constant(value=None):
             return Call(HANDLE, LIST, (StringImm("None"),))
     found = p.value(node)
@@ -188,15 +190,33 @@ def operand(p: ExprParser, node: ast.expr, written: bool = False) -> Expr:
     return p.argument(node)
 
 
+def _lambda(p: ExprParser, node: ast.Lambda) -> str:
+    """The text of a function of indices, which names nothing else."""
+    names = {a.arg for a in node.args.args}
+    if extra := [a for a in (node.args.vararg, node.args.kwarg, *node.args.kwonlyargs) if a is not None]:
+        raise p.error(extra[0], "a function takes positional parameters only")
+    for inner in ast.walk(node.body):
+        if isinstance(inner, ast.Name) and inner.id not in names and inner.id not in p.aliases:
+            raise p.error(inner, f"{inner.id} is no variable of the function")
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.Name:
+            return ast.Name(node.id if node.id in names else "T", node.ctx)
+
+    return ast.unparse(Renamed().visit(ast.parse(ast.unparse(node), mode="eval").body)).replace("'", '"')
+
+
 def region(p: ExprParser, node: ast.expr, selection: Selection) -> Expr:
     """``A[0:8, i]`` as a place of memory."""
     buffer = selection.buffer
-    if len(selection.indices) != len(buffer.shape):
+    missing = len(buffer.shape) - len(selection.indices)
+    if missing < 0:
         raise p.error(node, f"{buffer.name} has {len(buffer.shape)} dimensions, not {len(selection.indices)}")
+    indices = (*selection.indices, *[Slice(None, None, 1)] * missing)  # the rest of the axes is whole
     mins: list[Expr] = []
     extents: list[Expr] = []
     with p.located(node):
-        for part, whole in zip(selection.indices, buffer.shape, strict=True):
+        for part, whole in zip(indices, buffer.shape, strict=True):
             if isinstance(part, Expr):
                 low, extent = part, const(1, part.dtype)
             elif part.step != 1:

@@ -29,7 +29,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
-from verified_tir.ir.script.device import TILE_ALIAS, tile_name
+from verified_tir.ir.script.device import SINK, tile_name
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import is_pure_value
 from verified_tir.ir.script.metadata import Metadata
@@ -73,6 +73,12 @@ _PLAIN_BITS: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
+_OF_TVM = frozenset({"const", "call_intrin", "all", "any"})
+"""Functions that texts name by ``tvm.tirx``, too."""
+_LONGEST_LIST = 1024
+"""How many entries a list has that is made for each number of a range."""
+
+
 class ExprParser(Reader):
     """Reads expressions by their kind."""
 
@@ -104,6 +110,8 @@ class ExprParser(Reader):
                 return self._subscript(node)
             case ast.JoinedStr(values=parts):
                 return "".join([self._formatted(part) for part in parts])
+            case ast.ListComp(elt=element, generators=[ast.comprehension(target=ast.Name(id=name), ifs=[]) as each]):
+                return self._listed(element, name, each.iter)
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 return tuple([self.value(e) for e in elts])
             case ast.Attribute():
@@ -111,6 +119,22 @@ class ExprParser(Reader):
             case ast.Call():
                 return self._call(node, want)
         raise self.error(node, f"{type(node).__name__} has no meaning in an expression of TVMScript")
+
+    def _listed(self, element: ast.expr, name: str, over: ast.expr) -> tuple[Value, ...]:
+        """``[e for name in range(n)]`` of constants."""
+        match over:
+            case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if 1 <= len(args) <= 3:
+                numbers = range(*[self.int_constant(a) for a in args])
+            case _:
+                raise self.error(over, "a list is made for each number of a range")
+        if len(numbers) > _LONGEST_LIST:
+            raise self.error(over, f"a list that is spelt out has at most {_LONGEST_LIST} entries")
+        found: list[Value] = []
+        with self.scope.frame():
+            for k in numbers:
+                self.scope.hide(name, k)
+                found.append(self.value(element))
+        return tuple(found)
 
     def _formatted(self, node: ast.expr) -> str:
         """A part of an f-string: text, or a constant without a format."""
@@ -136,6 +160,10 @@ class ExprParser(Reader):
         chain = [node]
         while isinstance(chain[-1].left, ast.BinOp):
             chain.append(chain[-1].left)
+        if isinstance(node.op, ast.Add) and isinstance(node.left, (ast.List, ast.ListComp, ast.Tuple)):
+            lists = [self.value(node.left), self.value(node.right)]
+            if isinstance(lists[0], tuple) and isinstance(lists[1], tuple):
+                return (*lists[0], *lists[1])
         result = self.number(chain[-1].left, want)
         for part in reversed(chain):
             with self.computed(part):
@@ -266,10 +294,13 @@ class ExprParser(Reader):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self.aliases:
                 return attr
-            case ast.Attribute(value=ast.Name(id=name), attr=attr) if name == TILE_ALIAS and not self.scope.has(name):
-                return tile_name(attr)
-            case ast.Subscript(value=inner, slice=ast.Constant(value=str()) | ast.JoinedStr() as operation):
-                named = self.string(operation) if self.t_name(inner) == "ptx" else '"'
+            case ast.Attribute(value=ast.Name(id="Tx" | "tirx" as name), attr=attr) if not self.scope.has(name):
+                return attr if name == "tirx" else tile_name(attr)  # names of TVM that no text needs to import
+            case ast.Attribute(value=ast.Name(id="I"), attr="meta_var" as attr) if not self.scope.has("I"):
+                return attr
+            case ast.Subscript(value=inner, slice=ast.Constant() | ast.JoinedStr() | ast.Name() as operation):
+                found = self.value(operation) if self.t_name(inner) == "ptx" else None
+                named = found if isinstance(found, str) else '"'
                 return None if '"' in named else f'ptx["{named}"]'
             case ast.Attribute(value=inner, attr=attr):
                 prefix = self.t_name(inner)
@@ -288,6 +319,8 @@ class ExprParser(Reader):
         if name is not None:
             if is_dtype_name(name):
                 return dtype_named(name)
+            if name == SINK:  # where an operator of a device writes what nobody reads
+                return Call(HANDLE, SINK, ())
             raise self.error(node, f"T.{name} is not a value")
         match node.value:
             case ast.Call(func=f) if node.attr == "ty" and self.t_name(f) == "handle":  # the type itself
@@ -325,8 +358,8 @@ class ExprParser(Reader):
                 return self._function_call(node, callee)
             case ast.Attribute(value=ast.Name(id=module), attr=callee) if module != "I" and not self.scope.has(module):
                 return self._function_call(node, callee)
-            case ast.Attribute(attr="const") if dotted(node.func) == "tvm.tirx.const":
-                return t_call(self, node, "const", want)
+            case ast.Attribute(attr=known) if known in _OF_TVM and dotted(node.func) == f"tvm.tirx.{known}":
+                return t_call(self, node, known, want)
             case ast.Name(id="len") if len(node.args) == 1 and not node.keywords and not self.scope.has("len"):
                 entries = self.value(node.args[0])
                 if isinstance(entries, tuple):
@@ -339,6 +372,10 @@ class ExprParser(Reader):
                 return self.vector_load(node, inner)
             case ast.Attribute(value=inner, attr="access_ptr"):
                 return access_pointer(self, node, inner)
+            case ast.Attribute(value=inner, attr="elem_offset_of"):
+                at = match_arguments(self.source, node, ("indices",), 1)["indices"]
+                selection = self.selection(self.buffer(inner), at)
+                return Call(INT32, "buffer_offset", (Load(selection.buffer, self.access(node, selection)),))
             case ast.Attribute(value=inner, attr="ptr_to"):
                 return self.element_pointer(node, inner)
             case ast.Attribute(value=inner, attr="scope"):

@@ -13,6 +13,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Piece, Wrapper, assemble
 from verified_tir.ir.script.buffers import MATCH_ARGS, Layout
+from verified_tir.ir.script.device import ENTRY_KEY
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.leaving import Leaving
 from verified_tir.ir.script.loops import LoopParser
@@ -42,6 +43,8 @@ class FuncParser(LoopParser):
         self.params: list[Var] = []
         self.buffer_map: dict[Var, Buffer] = {}
         self.attrs: Annotations = ()
+        self.persistent: ast.expr | None = None
+        """Where the text says that the function is persistent, which is an attribute of one of a device."""
         self.late_scalars: dict[str, Var] = {}
         """Scalar parameters that stand behind a buffer whose shape names them."""
         self.quoted_symbols: dict[str, Var] = {}
@@ -79,6 +82,12 @@ class FuncParser(LoopParser):
         statements = Leaving(self.source, node, self.t_name, alias).body()
         self.updated = updated(statements)
         body = self._function_body(statements)
+        if self.persistent is not None:
+            if self.device is None:
+                raise self.error(
+                    self.persistent, "a persistent function is one of a device, and T.device_entry() begins it"
+                )
+            self.attrs = (*self.attrs, ("tirx.persistent_kernel", True))
         return PrimFunc(
             node.name, tuple(self.params), tuple((v, self.buffer_map[v]) for v in self.params if v in self.buffer_map),
             body, self.attrs, ret,
@@ -176,7 +185,18 @@ class FuncParser(LoopParser):
 
     # -- body ------------------------------------------------------------------------------------------------------
 
+    def _whole(self, nodes: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements, of which a last ``with T.attr({"tirx.device_entry": True})`` is one for those in it."""
+        match nodes[-1:]:
+            case [ast.With(items=[ast.withitem(optional_vars=None, context_expr=ast.Call() as call)], body=body)]:
+                match call.args:
+                    case [ast.Dict(keys=[ast.Constant(value=key)])] if self.t_name(call.func) == "attr":
+                        if key == ENTRY_KEY:
+                            return [*nodes[:-1], ast.copy_location(ast.Expr(call), call), *self._whole(body)]
+        return nodes
+
     def _function_body(self, nodes: list[ast.stmt]) -> Stmt:
+        nodes = self._whole(nodes)
         pieces: list[Piece] = []
         for k, node in enumerate(nodes):
             with self.located(node):

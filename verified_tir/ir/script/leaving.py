@@ -86,6 +86,10 @@ class Leaving:
         """
         body = self.node.body
         last = len(body) - 1
+        match body[-1]:
+            case ast.Expr(value=ast.Call() as call) if self._exit(body[-1]) is ast.Return:
+                given = self._evaluated(call).args
+                body = [*body[:-1], _at(ast.Return(given[0] if given else None), call)]
         if not any(self._exit(n) for k, s in enumerate(body) for n in ast.walk(s) if k < last or n is not s):
             return body
         rewritten = self._body(body, None)

@@ -155,8 +155,6 @@ class _Contents:
         for name, given in args.items():
             if name == "func" or not isinstance(given, ast.Constant) or not isinstance(given.value, bool):
                 raise self.source.error(given, f"{', '.join(_FUNCTION_OPTIONS)} are True or False")
-            if name == "persistent" and given.value:
-                raise self.source.error(given, "a persistent function has no meaning here")
 
     @contextmanager
     def _located(self, node: Located) -> Iterator[None]:
@@ -200,6 +198,7 @@ class _Contents:
         for node in self.functions:
             symbols = frozenset(self.type_vars & _names_in_signature(node))
             parser = FuncParser(self.source, node, frozenset(self.aliases), self.known, outer, symbols)
+            parser.persistent = _option(node, "persistent")
             try:
                 parsed.append((node.name, parser.parse()))
             except ScriptError:
@@ -217,6 +216,15 @@ class _Contents:
                 except IRError as e:
                     raise self.source.error(node.returns, str(e)) from None
         return VOID
+
+
+def _option(node: ast.FunctionDef, name: str) -> ast.expr | None:
+    """The option of the decorator that is set; ``None`` if it is not."""
+    for decorator in node.decorator_list:
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if keyword.arg == name and isinstance(keyword.value, ast.Constant) and keyword.value.value:
+                return keyword.value
+    return None
 
 
 def _names_in_signature(node: ast.FunctionDef) -> set[str]:

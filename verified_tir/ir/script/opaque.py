@@ -44,7 +44,7 @@ LIKE: Final[dict[str, int]] = {
 """Opaque calls that return the type of one of their arguments, with its position."""
 
 OF_TYPE: Final[dict[str, DType]] = {
-    **dict.fromkeys(("call_packed", "call_cpacked", "tvm_call_packed", "vscale"), INT32),
+    **dict.fromkeys(("call_packed", "call_cpacked", "tvm_call_packed", "vscale", "buffer_offset"), INT32),
     **dict.fromkeys(("tvm_stack_alloca", "tvm_stack_make_shape", "tvm_stack_make_array", "tvm_access_ptr",
                      "ptr_byte_offset", "handle_add_byte_offset", "lookup_param"), HANDLE),
     "isnullptr": BOOL,
@@ -60,7 +60,7 @@ ALLREDUCE: Final = "tvm_thread_allreduce"
 STRUCT_GET: Final = "tvm_struct_get"
 """Its last argument is the type of its result."""
 
-NAMELESS: Final = frozenset({"prefetch", "tvm_static_handle", "tvm_context_id"})
+NAMELESS: Final = frozenset({"buffer_offset", "prefetch", "tvm_static_handle", "tvm_context_id"})
 """Operators for which TVM 0.27 has no function: they are written ``T.Call("tirx.…", […])``."""
 
 _READ, _WRITE = 1, 2
@@ -176,7 +176,7 @@ def access_pointer(p: ExprParser, node: ast.Call, base: ast.expr) -> Expr:
         raise p.error(base, "access_ptr is asked of a buffer")
     if "content_lanes" in args and p.int_constant(args["content_lanes"]) != 1:
         raise p.error(args["content_lanes"], "a pointer to vectors cannot be represented; declare a view of the buffer")
-    if "ptr_type" in args and p.value(args["ptr_type"]) != "handle":
+    if "ptr_type" in args and p.value(args["ptr_type"]) not in ("handle", str(buffer.dtype)):
         raise p.error(args["ptr_type"], "a pointer of another type cannot be represented; declare a view of the buffer")
     mask = _access_mask(p, args["access_mask"])
     with p.computed(node):

@@ -9,6 +9,7 @@ says (``ir.misplaced`` tells what to do).
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Expr, StringImm
 from verified_tir.ir.node import IRError
+from verified_tir.ir.sugar import as_expr
 
 if TYPE_CHECKING:
     from verified_tir.ir.script.buffers import BufferParser
@@ -32,6 +34,40 @@ def placement(p: BufferParser, args: dict[str, ast.expr], offset: Expr) -> Expr:
     addresses = address.elts if isinstance(address, (ast.List, ast.Tuple)) else [address] if address else []
     made = [p.expr(e) for e in addresses]
     return placed(offset, layout, tuple(made)) if layout or made else offset
+
+
+def strides_in(p: BufferParser, node: ast.expr, shape: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+    """The strides that ``T.TileLayout(T.S[(4, 8) : (8, 1)])`` states for a buffer of that shape.
+
+    ``None`` of another layout: one of other extents than the buffer's, or over other axes than that of memory.
+    """
+    match node:
+        case ast.Call(func=called, args=[ast.Subscript(value=head, slice=said)], keywords=[]) if (
+            p.t_name(called) == "TileLayout" and p.t_name(head) == "S"
+        ):  # fmt: skip
+            pass
+        case _:
+            return None
+    extents, steps = (said.lower, said.upper) if isinstance(said, ast.Slice) else (said, None)
+    found = _integers(extents)
+    if found is None or len(found) != len(shape):
+        return None
+    if [as_expr(n, e.dtype) for n, e in zip(found, shape, strict=True)] != [*shape]:
+        return None
+    if steps is None:
+        strides = [math.prod(found[k + 1 :]) for k in range(len(found))]
+    elif (given := _integers(steps)) is None or len(given) != len(found):
+        return None
+    else:
+        strides = given
+    return tuple([as_expr(n, e.dtype) for n, e in zip(strides, shape, strict=True)])
+
+
+def _integers(node: ast.expr | None) -> list[int] | None:
+    """The integers of a tuple, or a single one; ``None`` of anything else."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    found = [e.value for e in parts if isinstance(e, ast.Constant) and type(e.value) is int]
+    return found if len(found) == len(parts) else None
 
 
 def placed(offset: Expr, layout: str, address: tuple[Expr, ...] = ()) -> Expr:

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING
 from verified_tir.ir.dtype import INT32, PointerType
 from verified_tir.ir.expr import Call, Expr, IntImm, Load, StringImm, Var
 from verified_tir.ir.node import IRError
-from verified_tir.ir.script.device import DEVICE_SCOPE, ENTRY, HINT, IDS, LIST, NAMED, OPERATOR, REGION, WHOLE, is_tile
+from verified_tir.ir.script.device import (
+    DEVICE_SCOPE,
+    ENTRY,
+    FUNCTION,
+    HINT,
+    IDS,
+    LIST,
+    NAMED,
+    OPERATOR,
+    REGION,
+    SINK,
+    WHOLE,
+    is_tile,
+)
 from verified_tir.ir.stmt import AttrStmt, LetStmt, Stmt
 
 if TYPE_CHECKING:
@@ -24,11 +37,13 @@ def quote(text: str) -> str:
 
 def device_call(w: ExprWriter, e: Call) -> str | None:
     """The text of a call that belongs to a device; ``None`` of another one."""
+    if e.op == SINK:
+        return f"T.{SINK}"
     if e.op == ENTRY:
         return "T.device_entry()"
     if is_tile(e.op) and e.args and is_device(e.args[0]):
         return f"T.{e.op}({', '.join([w.operand(a) for a in e.args[1:]])})"
-    if e.op in (LIST, NAMED, OPERATOR, REGION, WHOLE):
+    if e.op in (FUNCTION, LIST, NAMED, OPERATOR, REGION, WHOLE):
         return _structure(w, e)
     if e.op in IDS and e.args and is_device(e.args[0]):
         raise IRError(f"T.{e.op} gives names to numbers of threads, and is no part of an expression")
@@ -51,6 +66,8 @@ def _structure(w: ExprWriter, e: Call) -> str:
             return "{" + ", ".join([f'"{key}": {value}' for key, value in _pairs(w, rest)]) + "}"
         case Call(op="named{}", args=args):
             return ", ".join([f"{key}={value}" for key, value in _pairs(w, list(args))])
+        case Call(op="lambda{}", args=(StringImm(value=text),)):
+            return text
         case Call(op="op{}", args=(StringImm(value=name),)):
             return f'I.Op("{name}")'
         case Call(op="whole{}", args=(Call(args=(Load(buffer=buffer),)),)):

@@ -183,7 +183,7 @@ class ExprWriter:
         if e.op in (LITERAL_DICT, LITERAL_TARGET, LITERAL_BUFFER, REDUCER):
             return self._literal(e)
         if e.op == "address_of":
-            return f"T.address_of({self.exprs(e.args)})"
+            return f"T.address_of({self.expr(e.args[0])})"
         said = e.op == ALLREDUCE and bool(self.reducers) and e.args[-1:] == self.reducers[-1:]
         args = [self._argument(a) for a in e.args[: len(e.args) - said]]
         if e.op.startswith("@"):
