@@ -219,6 +219,14 @@ for j in range(8):
             A[j] = T.float32(1.0)
 if not returned[()]:
     B[0, 0] = T.float32(1.0)"""),
+    ("for b in T.thread_binding(4, 'blockIdx.x'):\n    for t in T.thread_binding(8, 'threadIdx.x'):\n"
+     "        if b > t:\n            T.thread_return()\n        B[b, t] = 1.0",
+     """for b in T.thread_binding(4, thread="blockIdx.x"):
+    for t in T.thread_binding(8, thread="threadIdx.x"):
+        if b > t:
+            pass
+        else:
+            B[b, t] = T.float32(1.0)"""),
     ("if i > 0:\n    return 1\nA[0] = 1.0\nT.Return(2)",
      "if i > 0:\n    return 1\nelse:\n    A[0] = T.float32(1.0)\n    return 2"),
 ]  # fmt: skip
@@ -244,6 +252,13 @@ def test_flags_have_names_of_their_own() -> None:
         ("for j in T.parallel(8):\n    if A[j] < 0.0:\n        break", "only a serial loop can be left by break"),
         ("for j in T.thread_binding(8, 'threadIdx.x'):\n    if i > j:\n        return", "can be left by return"),
         ("for j in range(8):\n    if i > j:\n        return 1", "a return with a value inside a loop"),
+        ("for t in T.thread_binding(8, 'threadIdx.x'):\n    if i > t:\n        T.thread_return()\n"
+         "    A[t] = 1.0\nA[0] = 0.0",
+         "T.thread_return() has no meaning here unless"),
+        ("for t in T.thread_binding(8, 'threadIdx.x'):\n    for k in range(4):\n        if i > t:\n"
+         "            T.thread_return()\n        A[t] = 1.0", "T.thread_return() has no meaning here unless"),
+        ("for t in T.thread_binding(8, 'threadIdx.x'):\n    for k in T.thread_binding(4, 'threadIdx.y'):\n"
+         "        T.thread_return()\n    A[t] = 1.0", "T.thread_return() has no meaning here unless"),
         ("for k in T.grid(2, 4):\n    if i > 0:\n        break", "write this T.grid as nested loops"),
         ("if i > 0:\n    T.continue_loop()", "there is no loop around it"),
         ("tx = T.launch_thread('threadIdx.x', 8)\nfor j in range(4):\n    if i > tx:\n        return\n    A[tx] = 1.0",
