@@ -120,6 +120,16 @@ def test_a_scalar_keeps_its_first_type() -> None:
     assert refusal("x = 1\nx = 1.5") == "the float 1.5 is used where a value of type int32 is needed"
 
 
+def test_a_scalar_may_have_lanes() -> None:
+    assert lines("x: T.int32x4 = T.Broadcast(i, 4)\nJ[0:4] = x") == (
+        "x: T.let[T.int32x4] = T.Broadcast(i, 4)\nJ[0:4] = x"
+    )
+    assert lines("x: T.float32x4 = T.Broadcast(i, 4)\nA[0:4] = x").startswith(
+        'x: T.let[T.float32x4] = T.Broadcast(T.Cast("float32", i), 4)'
+    )
+    assert refusal("x: T.int32x4 = T.Ramp(i, 1, 8)") == "x has type int32x4, its value int32x8"
+
+
 def test_branches_have_scalars_of_their_own() -> None:
     assert lines("if i > 0:\n    x = i + 1\n    J[x] = 0\nelse:\n    x = l\n    J[x] = 1") == (
         "if i > 0:\n    x: T.let[T.int32] = i + 1\n    J[x] = 0\nelse:\n    x: T.let[T.int64] = l\n    J[x] = 1"

@@ -279,7 +279,9 @@ class BindingParser(AnnotationParser):
         assert isinstance(found, (Expr, int, float))
         value = self.typed(node, found, want)
         with self.located(node):
-            value = value if want is None else cast_to(want, value)
+            value = value if want is None else broadcast_to(cast_to(want.scalar, value), want.lanes)
+        if want is not None and value.dtype is not want:
+            raise self.error(node, f"{target.id} has type {want}, its value {value.dtype}")
         if updated:
             buffer = Buffer.declare(target.id, (const(1),), value.dtype, scope="local")
             self.scalars.add(buffer)
