@@ -82,7 +82,8 @@ class Leaving:
         self.flags: set[str] = set()
         self.tested: set[str] = set()
         """The flags that some condition reads; the others are not needed."""
-        self.threads = sum(t_name(n.func) == "launch_thread" for n in ast.walk(node) if isinstance(n, ast.Call))
+        calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+        self.threads = sum(t_name(n.func) in ("launch_thread", "device_entry") or _begins_device(n) for n in calls)
 
     def body(self) -> list[ast.stmt]:
         """The statements of the function, none of which leaves anything early.
@@ -345,6 +346,11 @@ class _Unneeded:
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name)) | ast.Name(id=name)]):
                 return name in self.flags and name not in self.tested
         return False
+
+
+def _begins_device(node: ast.Call) -> bool:
+    """Whether the call is ``T.attr({"tirx.device_entry": True})``."""
+    return any(isinstance(n, ast.Constant) and n.value == "tirx.device_entry" for a in node.args for n in ast.walk(a))
 
 
 _Node = TypeVar("_Node", bound=ast.AST)

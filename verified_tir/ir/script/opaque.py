@@ -63,6 +63,8 @@ STRUCT_GET: Final = "tvm_struct_get"
 NAMELESS: Final = frozenset({"buffer_offset", "prefetch", "tvm_static_handle", "tvm_context_id"})
 """Operators for which TVM 0.27 has no function: they are written ``T.Call("tirx.…", […])``."""
 
+_INSTRUCTIONS: Final = ("ptx", "metal.")
+"""How the names of operators begin that are instructions of a machine."""
 _READ, _WRITE = 1, 2
 
 
@@ -97,7 +99,7 @@ def opaque_call(p: ExprParser, node: ast.Call, name: str, known: Iterable[str]) 
     try:
         if structured:
             by_name = named(p, [k for k in node.keywords if k.arg != "dtype"])
-            made = (*[_structured(p, a) for a in args], *by_name)
+            made = (*[_structured(p, name, a) for a in args], *by_name)
         else:
             made = tuple([p.argument(a) for a in args])
     finally:
@@ -117,12 +119,12 @@ def opaque_call(p: ExprParser, node: ast.Call, name: str, known: Iterable[str]) 
     return Call(result, name, made)
 
 
-def _structured(p: ExprParser, node: ast.expr) -> Expr:
-    """An argument of an operator of a device: a list or a region too.
+def _structured(p: ExprParser, name: str, node: ast.expr) -> Expr:
+    """An argument of an operator of a device: a list or a region too; a buffer is its pointer.
 
-    The name of a buffer of one element stands for the element, as TVM prints it; any other buffer is its pointer.
+    Instructions take elements: the name of a buffer of one element stands for it there.
     """
-    if isinstance(node, ast.Name):
+    if isinstance(node, ast.Name) and name.startswith(_INSTRUCTIONS):
         found = p.value(node)
         if isinstance(found, Buffer) and is_one_element(found):
             return p.expr(node)

@@ -17,8 +17,9 @@ from verified_tir.ir.expr import Expr, IntImm
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.buffers import Layout
 from verified_tir.ir.script.exprs import strides_of
-from verified_tir.ir.script.linear import extent_between
+from verified_tir.ir.script.linear import constant_difference, extent_between
 from verified_tir.ir.script.placed import layout_text, parts, placed, plain_offset, strides_in
+from verified_tir.ir.script.regions import sum_of
 from verified_tir.ir.script.values import typed
 from verified_tir.ir.sugar import const
 
@@ -94,6 +95,8 @@ def _view(p: BindingParser, node: ast.Call, name: str, base: Buffer) -> Buffer:
     offset, old, address = parts(base.elem_offset)
     if isinstance(first, (str, DType)):
         dtype = p.dtype(node.args[0])
+        if node.keywords:
+            raise p.error(node, "a view of another type has no layout of its own")
         have, want = base.dtype.nbytes, dtype.nbytes
         if not shape or (have % want and want % have):
             raise p.error(node, f"elements of {base.dtype} cannot be viewed as {dtype}")
@@ -225,17 +228,28 @@ def _sub(p: BindingParser, node: ast.expr, name: str, base: Buffer, chosen: Sequ
     for k, (whole, stride) in enumerate(zip(base.shape, steps, strict=True)):
         at = chosen[k] if k < len(chosen) else ast.Slice()
         if not isinstance(at, ast.Slice):
-            offset = _moved(p, offset, p.expr(at, whole.dtype), stride)
+            index = p.expr(at, whole.dtype)
+            if not _inside(index, sum_of(index, const(1)), whole):
+                raise p.error(node, f"the index leaves {base.name} in dimension {k}")
+            offset = _moved(p, offset, index, stride)
             continue
         low = p.expr(at.lower, whole.dtype) if at.lower is not None else const(0, whole.dtype)
         high = p.expr(at.upper, whole.dtype) if at.upper is not None else whole
         step = p.int_constant(at.step) if at.step is not None else 1
+        if not _inside(low, high, whole):
+            raise p.error(node, f"the slice leaves {base.name} in dimension {k}")
         if step < 1:
             raise p.error(node, "the step of a slice is positive")
         offset = _moved(p, offset, low, stride)
         shape.append((extent_between(low, high) + (step - 1)) // step)
         strides.append(stride * step)
     return _made(p, node, name, base, tuple(shape), tuple(strides), offset)
+
+
+def _inside(low: Expr, high: Expr, whole: Expr) -> bool:
+    """Whether constants do not say that an interval leaves its axis."""
+    left = constant_difference(whole, high)
+    return not (isinstance(low, IntImm) and low.value < 0) and (left is None or left >= 0)
 
 
 def _moved(p: BindingParser, offset: Expr, index: Expr, stride: Expr) -> Expr:
