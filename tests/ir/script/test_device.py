@@ -76,6 +76,13 @@ def test_operators_of_a_device(text: str, meant: str) -> None:
     assert lines(text) == meant
 
 
+def test_what_an_instruction_may_store_to_is_memory() -> None:
+    text = "x: T.float32 = 0.0\n{}\nA[0] = x"
+    for call in ("T.ptx.ld(x, A.data)", "T.ptx['ld.b32'](x, A.data)", "T.call_extern('int32', 'f', T.address_of(x))"):
+        assert lines(text.format(call)).splitlines()[-1] == "A[0] = x[0]"
+    assert lines(text.format("T.call_extern('int32', 'f', x)")).splitlines()[-1] == "A[0] = x"  # a value
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [

@@ -63,7 +63,7 @@ def scalar_memory(p: BindingParser, target: Located, buffer: Buffer) -> Piece:
 
 def updated(body: Sequence[ast.stmt]) -> frozenset[int]:
     """The ``id`` of each target (a name) that must be a scalar in memory: a nested scope assigns to it later on."""
-    sourced = {name for s in body for n in ast.walk(s) if (name := _sourced(n))}
+    sourced = {name for s in body for n in ast.walk(s) for name in _sourced(n)}
     found: set[int] = set()
     for scope in _scopes(body):
         nested: set[str] = set()
@@ -75,12 +75,29 @@ def updated(body: Sequence[ast.stmt]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _sourced(node: ast.AST) -> str:
-    """The ``x`` of ``x.source``, TVM's name for the memory of a scalar; the empty string for any other node."""
+def _sourced(node: ast.AST) -> list[str]:
+    """The names whose memory a node asks for: the ``x`` of ``x.source``, TVM's name for it, or of ``T.address_of(x)``;
+    and what operators of a device are given, ``T.ptx.ld(x, …)``, who may store to it."""
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr="source"):
-            return name
-    return ""
+            return [name]
+        case ast.Call(func=ast.Attribute(attr=last) as func, args=args) if last == "address_of" or _is_nested(func):
+            pass
+        case ast.Call(func=ast.Subscript(), args=args):
+            pass
+        case _:
+            return []
+    return [n.id for a in [*args, *[k.value for k in node.keywords]] for n in ast.walk(a) if isinstance(n, ast.Name)]
+
+
+def _is_nested(func: ast.Attribute) -> bool:
+    """Whether a function is one of a namespace inside another one, ``T.ptx.ld`` or ``Tx.copy``, axes excepted."""
+    match func.value:
+        case ast.Attribute(attr=space):
+            return space != "axis"
+        case ast.Name(id=name):
+            return name == "Tx"
+    return isinstance(func.value, ast.Subscript)
 
 
 def _targets(node: ast.stmt) -> list[ast.Name]:
