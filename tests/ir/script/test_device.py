@@ -80,7 +80,8 @@ def test_what_an_instruction_may_store_to_is_memory() -> None:
     text = "x: T.float32 = 0.0\n{}\nA[0] = x"
     for call in ("T.ptx.ld(x, A.data)", "T.ptx['ld.b32'](x, A.data)", "T.call_extern('int32', 'f', T.address_of(x))"):
         assert lines(text.format(call)).splitlines()[-1] == "A[0] = x[0]"
-    assert lines(text.format("T.call_extern('int32', 'f', x)")).splitlines()[-1] == "A[0] = x"  # a value
+    for call in ("T.call_extern('int32', 'f', x)", "T.ptx.st(A.data, x + 1.0)"):  # a value
+        assert lines(text.format(call)).splitlines()[-1] == "A[0] = x"
 
 
 @pytest.mark.parametrize(

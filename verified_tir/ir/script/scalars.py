@@ -87,7 +87,19 @@ def _sourced(node: ast.AST) -> list[str]:
             pass
         case _:
             return []
-    return [n.id for a in [*args, *[k.value for k in node.keywords]] for n in ast.walk(a) if isinstance(n, ast.Name)]
+    return [name for a in [*args, *[k.value for k in node.keywords]] for name in _named(a)]
+
+
+def _named(node: ast.expr) -> list[str]:
+    """The names that an argument passes themselves, alone or in a list; not those that it computes with."""
+    match node:
+        case ast.Name(id=name):
+            return [name]
+        case ast.List(elts=elts) | ast.Tuple(elts=elts):
+            return [name for e in elts for name in _named(e)]
+        case ast.Starred(value=inner):
+            return _named(inner)
+    return []
 
 
 def _is_nested(func: ast.Attribute) -> bool:
