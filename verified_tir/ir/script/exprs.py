@@ -29,6 +29,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
+from verified_tir.ir.script.computed import formatted, listed
 from verified_tir.ir.script.device import SINK, tile_name
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import is_pure_value
@@ -75,8 +76,6 @@ _PLAIN_BITS: dict[str, Callable[[int, int], int]] = {
 
 _OF_TVM = frozenset({"const", "call_intrin", "all", "any"})
 """Functions that texts name by ``tvm.tirx``, too."""
-_LONGEST_LIST = 1024
-"""How many entries a list has that is made for each number of a range."""
 
 
 class ExprParser(Reader):
@@ -109,9 +108,9 @@ class ExprParser(Reader):
             case ast.Subscript():
                 return self._subscript(node)
             case ast.JoinedStr(values=parts):
-                return "".join([self._formatted(part) for part in parts])
+                return "".join([formatted(self, part) for part in parts])
             case ast.ListComp(elt=element, generators=[ast.comprehension(target=ast.Name(id=name), ifs=[]) as each]):
-                return self._listed(element, name, each.iter)
+                return listed(self, element, name, each.iter)
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 return tuple([self.value(e) for e in elts])
             case ast.Attribute():
@@ -119,33 +118,6 @@ class ExprParser(Reader):
             case ast.Call():
                 return self._call(node, want)
         raise self.error(node, f"{type(node).__name__} has no meaning in an expression of TVMScript")
-
-    def _listed(self, element: ast.expr, name: str, over: ast.expr) -> tuple[Value, ...]:
-        """``[e for name in range(n)]`` of constants."""
-        match over:
-            case ast.Call(func=ast.Name(id="range"), args=args, keywords=[]) if 1 <= len(args) <= 3:
-                numbers = range(*[self.int_constant(a) for a in args])
-            case _:
-                raise self.error(over, "a list is made for each number of a range")
-        if len(numbers) > _LONGEST_LIST:
-            raise self.error(over, f"a list that is spelt out has at most {_LONGEST_LIST} entries")
-        found: list[Value] = []
-        with self.scope.frame():
-            for k in numbers:
-                self.scope.hide(name, k)
-                found.append(self.value(element))
-        return tuple(found)
-
-    def _formatted(self, node: ast.expr) -> str:
-        """A part of an f-string: text, or a constant without a format."""
-        match node:
-            case ast.Constant(value=str() as text):
-                return text
-            case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
-                found = self.value(inner)
-                if isinstance(found, (int, str)):
-                    return str(found)
-        raise self.error(node, "an f-string is made of constants here")
 
     def _name(self, node: ast.expr, name: str) -> Value:
         try:

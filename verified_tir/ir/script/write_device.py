@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32, PointerType
 from verified_tir.ir.expr import Call, Expr, IntImm, Load, StringImm, Var
+from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.device import (
     DEVICE_SCOPE,
@@ -22,7 +24,9 @@ from verified_tir.ir.script.device import (
     WHOLE,
     is_tile,
 )
+from verified_tir.ir.script.placed import parts as placed_parts
 from verified_tir.ir.stmt import AttrStmt, LetStmt, Stmt
+from verified_tir.ir.visit import nodes_of
 
 if TYPE_CHECKING:
     from verified_tir.ir.script.write_expr import ExprWriter
@@ -48,6 +52,22 @@ def device_call(w: ExprWriter, e: Call) -> str | None:
     if e.op in IDS and e.args and is_device(e.args[0]):
         raise IRError(f"T.{e.op} gives names to numbers of threads, and is no part of an expression")
     return None
+
+
+def of_device(func: PrimFunc) -> bool:
+    """Whether a function is one of a device: TVM 0.27 keeps layouts in no others, and compiles them in its own way."""
+    return any(is_device(v) for v in nodes_of(func.body, Var)) or any(
+        placed_parts(b.elem_offset)[0] is not b.elem_offset for b in (*func.buffers, *nodes_of(func.body, Buffer))
+    )
+
+
+def strides_as_layout(w: ExprWriter, b: Buffer, view: bool) -> list[str]:
+    """The strides of a buffer in a function of a device, where the default layout would say something else."""
+    sizes, steps = ([e.value for e in es if isinstance(e, IntImm)] for es in (b.shape, b.strides))
+    if view and len(sizes) == len(b.shape) and len(steps) == len(b.strides):
+        extents, strides = (", ".join(map(str, numbers)) for numbers in (sizes, steps))
+        return [f"layout=T.TileLayout(T.S[({extents}):({strides})])"]
+    return [f"strides={w.shape(b.strides)}", "layout=None"]
 
 
 def is_device(e: Expr) -> bool:

@@ -40,7 +40,7 @@ from verified_tir.ir.script.names import Names
 from verified_tir.ir.script.opaque import ALLREDUCE, NAMELESS, REDUCER, STRUCT_GET, TYPED_FIRST, implied_type
 from verified_tir.ir.script.placed import parts as placed_parts
 from verified_tir.ir.script.separators import SeparatorNumbering, shown
-from verified_tir.ir.script.write_device import device_call, quote
+from verified_tir.ir.script.write_device import device_call, quote, strides_as_layout
 from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
@@ -71,6 +71,8 @@ class ExprWriter:
         self.functions: Mapping[str, DType] = {}
         """Functions of the same text, with the type that each returns."""
         self.numbering: SeparatorNumbering = "tvm"
+        self.device = False
+        """Whether the function is one of a device, in which strides are written as a layout."""
         self.reducers: tuple[Expr, ...] = ()
         """The reducers that attributes around the place name, the one in force last."""
         self.pointer: PointerType | None = None
@@ -284,7 +286,9 @@ class ExprWriter:
         if data:
             parts.append(f"data={self.var(b.data)}")
         if b.strides:
-            parts.append(f"strides={self.shape(b.strides)}")
+            as_layout = self.device and not placed_parts(b.elem_offset)[1]
+            shown_strides = strides_as_layout(self, b, data) if as_layout else [f"strides={self.shape(b.strides)}"]
+            parts += shown_strides
         offset, layout, address = placed_parts(b.elem_offset)
         if offset is not const(0):
             parts.append(f"elem_offset={self.expr(offset)}")
