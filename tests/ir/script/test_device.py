@@ -246,6 +246,16 @@ def test_nothing_is_proved_or_run_of_what_is_not_followed(text: str) -> None:
     assert isinstance(validate(func, func).verdict, Unknown)
 
 
+def test_a_function_of_a_device_says_strides_as_a_layout() -> None:
+    # TVM drops layouts where a function is marked s_tir, and where it is not, takes the default one besides strides
+    views = "S = B.permute(1, 0)\nV = T.alloc_buffer((4,), strides=(2,))\nS[0, 0] = V[0]"
+    here, device = (script(parse_func(program(head + views))) for head in ("", "T.device_entry()\n"))
+    assert "@T.prim_func(s_tir=True)" in here and "strides=(1, 8)" in here
+    assert "@T.prim_func\n" in device and "layout=T.TileLayout(T.S[(8, 4):(1, 8)])" in device
+    assert 'T.alloc_buffer((4,), "float32", strides=(2,), layout=None)' in device
+    assert structural_equal(parse_func(device), parse_func(program("T.device_entry()\n" + views)))
+
+
 def test_a_parameter_with_a_layout() -> None:
     text = "@T.prim_func\ndef f(A: T.Buffer((8,), 'float32', layout=T.TileLayout(T.S[8:2])), m: T.TensorMap()):\n    {}"
     func = parse_func(text.format("A[0] = 0.0"))

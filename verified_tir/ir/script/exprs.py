@@ -22,19 +22,18 @@ from verified_tir.ir.expr import (
     Load,
     LogicOp,
     Not,
-    Ramp,
     StringImm,
 )
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import scalable
-from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
 from verified_tir.ir.script.computed import formatted, listed
 from verified_tir.ir.script.device import SINK, tile_name
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import is_pure_value
 from verified_tir.ir.script.metadata import Metadata
-from verified_tir.ir.script.opaque import access_pointer, spread
+from verified_tir.ir.script.methods import METHODS
+from verified_tir.ir.script.opaque import spread
 from verified_tir.ir.script.placed import parts
 from verified_tir.ir.script.reader import Reader, kind_of
 from verified_tir.ir.script.scalars import is_one_element
@@ -340,46 +339,9 @@ class ExprParser(Reader):
                 if len(node.args) != 1 or node.keywords:
                     raise self.error(node, "astype takes one dtype")
                 return converted(self.dtype(node.args[0]), self.expr(inner))
-            case ast.Attribute(value=inner, attr="vload"):
-                return self.vector_load(node, inner)
-            case ast.Attribute(value=inner, attr="access_ptr"):
-                return access_pointer(self, node, inner)
-            case ast.Attribute(value=inner, attr="elem_offset_of"):
-                at = match_arguments(self.source, node, ("indices",), 1)["indices"]
-                selection = self.selection(self.buffer(inner), at)
-                return Call(INT32, "buffer_offset", (Load(selection.buffer, self.access(node, selection)),))
-            case ast.Attribute(value=inner, attr="ptr_to"):
-                return self.element_pointer(node, inner)
-            case ast.Attribute(value=inner, attr="scope"):
-                base = self.value(inner)
-                if isinstance(base, Buffer) and not node.args and not node.keywords:
-                    return base.scope
+            case ast.Attribute(value=inner, attr=how) if how in METHODS:
+                return METHODS[how](self, node, inner)
         raise self.error(node, "only T.name(…), functions of the module and x.astype(…) can be called here")
-
-    def element_pointer(self, node: ast.Call, buffer: ast.expr) -> Expr:
-        """``A.ptr_to([i, j])``: the address of an element."""
-        args = match_arguments(self.source, node, ("indices",), 1)
-        selection = self.selection(self.buffer(buffer), args["indices"])
-        with self.located(node):
-            return Call(HANDLE, "address_of", (Load(selection.buffer, self.access(node, selection)),))
-
-    def vector_load(self, node: ast.Call, buffer: ast.expr) -> Expr:
-        """``A.vload([i], predicate=p)``: lanes of the index where the predicate is false are not accessed."""
-        args = match_arguments(self.source, node, ("begin", "dtype", "predicate"), 1)
-        base = self.buffer(buffer)
-        selection = self.selection(base, args["begin"])
-        mask = self.mask(args.get("predicate"))
-        indices = self.access(node, selection)
-        want = self.dtype(args["dtype"]) if "dtype" in args else None
-        with self.located(node):
-            if want is not None and indices and want.lanes > base.dtype.lanes and indices[-1].dtype.lanes == 1:
-                lanes, rest = divmod(want.lanes, base.dtype.lanes)
-                if not rest:  # as many neighbours as the type has lanes
-                    indices = (*indices[:-1], Ramp(indices[-1], as_expr(1, indices[-1].dtype), lanes))
-            found = Load(base, indices, mask)
-        if want is not None and found.dtype is not want:
-            raise self.error(node, f"the access has type {found.dtype}")
-        return found
 
     def buffer(self, node: ast.expr) -> Buffer:
         """An expression that names a buffer."""

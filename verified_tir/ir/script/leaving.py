@@ -194,10 +194,10 @@ class Leaving:
                 return _Body([*self._flag(own.broken, node), again], returned)
         raise self.source.error(node, "nothing can be left from here; write it with if and else")
 
-    def _for(self, node: ast.For, last: bool) -> _Body:
+    def _for(self, node: ast.For, ends: bool) -> _Body:
         """A loop whose iterations do nothing once it is left."""
         kind = self._kind(node)
-        own = _Loop(may_break=kind in _SERIAL, alone=last and kind == "thread_binding")
+        own = _Loop(may_break=kind in _SERIAL, alone=ends and kind == "thread_binding")
         inner = self._body(node.body, own, own.alone)
         stmts = [*self._flag(own.skipped, node), *inner.stmts]
         flags = list(dict.fromkeys(f for f in inner.flags if f in (own.broken, self.returned) and f))
