@@ -66,8 +66,19 @@ def strides_in(p: BufferParser, node: ast.expr, shape: tuple[Expr, ...]) -> tupl
 def _integers(node: ast.expr | None) -> list[int] | None:
     """The integers of a tuple, or a single one; ``None`` of anything else."""
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
-    found = [e.value for e in parts if isinstance(e, ast.Constant) and type(e.value) is int]
+    found = [n for e in parts if (n := _integer(e)) is not None]
     return found if len(found) == len(parts) else None
+
+
+def _integer(node: ast.expr | None) -> int | None:
+    """An integer, or a product of them; ``None`` of anything else."""
+    match node:
+        case ast.Constant(value=int() as v) if not isinstance(v, bool):
+            return v
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            a, b = _integer(left), _integer(right)
+            return None if a is None or b is None else a * b
+    return None
 
 
 def placed(offset: Expr, layout: str, address: tuple[Expr, ...] = ()) -> Expr:

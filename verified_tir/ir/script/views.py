@@ -7,6 +7,7 @@ read: what the others make of a layout, nothing here follows (``placed``).
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -46,12 +47,18 @@ def view_of(p: BindingParser, node: ast.expr, name: str) -> Buffer | None:
                         axes = [p.int_constant(a) for a in node.args]
                         return _permuted(p, node, name, base, axes)
                 return _rearranged(p, node, name, base)
-        case ast.Subscript(value=ast.Attribute(value=inner, attr="sub"), slice=chosen):
-            base = view_of(p, inner, name) or p.value(inner)
-            if isinstance(base, Buffer):
-                with p.located(node):
-                    return _sub(p, node, name, base, chosen.elts if isinstance(chosen, ast.Tuple) else [chosen])
-    return None
+        case ast.Subscript(value=ast.Attribute(value=inner, attr="sub") as how, slice=chosen):
+            pass
+        case ast.Subscript(value=ast.Call(func=ast.Attribute(value=inner, attr="tile")) as how, slice=chosen):
+            pass
+        case _:
+            return None
+    base = view_of(p, inner, name) or p.value(inner) if p.t_name(inner) is None else None
+    if not isinstance(base, Buffer):
+        return None
+    picks = chosen.elts if isinstance(chosen, ast.Tuple) else [chosen]
+    with p.located(node):
+        return _tile(p, how, name, base, picks) if isinstance(how, ast.Call) else _sub(p, node, name, base, picks)
 
 
 def _lies(p: BindingParser, buffer: Buffer) -> tuple[tuple[Expr, ...], Expr]:
@@ -110,12 +117,7 @@ def _view(p: BindingParser, node: ast.Call, name: str, base: Buffer) -> Buffer:
         shape = tuple([p.extent(a) for a in node.args])
     given = [k.value for k in node.keywords]
     if base.strides:
-        if len(shape) == len(base.shape) and shape != base.shape:
-            raise p.error(node, "a view of a buffer with strides is written with T.decl_buffer")
-        kept = _regrouped(base, shape)
-        if kept is not None:
-            return _made(p, node, name, base, shape, kept, offset)
-        offset = placed(offset, _layout_of(p, node, base))
+        return _regrouped_view(p, node, name, base, shape)
     if given and (strides := strides_in(p, given[0], shape)) is not None and not address:
         return _made(p, node, name, base, shape, strides, offset, dtype)
     if address and base.scope == "tmem":
@@ -125,6 +127,78 @@ def _view(p: BindingParser, node: ast.Call, name: str, base: Buffer) -> Buffer:
     layout = layout_text(p, given[0]) if given else old
     offset = placed(offset, layout) if layout else offset
     return p.make(node, name, Layout(shape, dtype, (), offset, base.scope, (), base.data))
+
+
+def _regrouped_view(p: BindingParser, node: ast.expr, name: str, base: Buffer, shape: tuple[Expr, ...]) -> Buffer:
+    """The same elements in the same order, of a buffer with constant strides."""
+    offset = plain_offset(base)
+    if len(shape) == len(base.shape) and shape != base.shape:
+        raise p.error(node, "a view of a buffer with strides is written with T.decl_buffer")
+    kept = _regrouped(base, shape)
+    if kept is not None:
+        return _made(p, node, name, base, shape, kept, offset)
+    offset = placed(offset, _layout_of(p, node, base))
+    return p.make(node, name, Layout(shape, base.dtype, (), offset, base.scope, (), base.data))
+
+
+def _tile(p: BindingParser, node: ast.Call, name: str, base: Buffer, picks: Sequence[ast.expr]) -> Buffer:
+    """``A.tile((1, (-1, 4, 4)))[:, w, :]``: axes taken apart into factors, of which some are picked, and the others
+    make one axis again."""
+    specs: list[tuple[int, list[int]]] = []
+    for arg in node.args:
+        match arg:
+            case ast.Tuple(elts=[dim, ast.Tuple(elts=sizes)]) if not node.keywords:
+                specs.append((p.int_constant(dim), [p.int_constant(f) for f in sizes]))
+            case _:
+                raise p.error(arg, "tile takes pairs of an axis and its factors")
+    if len(picks) != sum(len(factors) for _, factors in specs) or len({axis for axis, _ in specs}) < len(specs):
+        raise p.error(node, "each factor of a tile has one index, or : to keep it, and each axis is named once")
+    groups: list[tuple[int, list[int], Sequence[ast.expr]]] = []
+    at = 0
+    for axis, factors in specs:
+        groups.append((axis, factors, picks[at : at + len(factors)]))
+        at += len(factors)
+    for axis, factors, chosen in sorted(groups, key=lambda group: -group[0]):
+        base = _tiled_axis(p, node, name, base, axis, factors, chosen)
+    return base
+
+
+def _tiled_axis(
+    p: BindingParser, node: ast.expr, name: str, base: Buffer, axis: int, factors: Sequence[int],
+    picks: Sequence[ast.expr],
+) -> Buffer:  # fmt: skip
+    whole = base.shape[axis] if 0 <= axis < len(base.shape) else None
+    known = math.prod(f for f in factors if f != -1)
+    if not isinstance(whole, IntImm) or factors.count(-1) > 1 or known < 1 or whole.value % known:
+        raise p.error(node, f"the factors do not follow from the extent of axis {axis}")
+    sizes = [whole.value // known if f == -1 else f for f in factors]
+    if math.prod(sizes) != whole.value:
+        raise p.error(node, f"the factors do not give the extent {whole.value} of axis {axis}")
+    steps, offset = _lies(p, base)
+    inner, stride = whole.value, steps[axis]
+    kept: list[tuple[int, Expr]] = []
+    for size, pick in zip(sizes, picks, strict=True):
+        inner //= size
+        step = stride * inner
+        match pick:
+            case ast.Slice(lower=None, upper=None, step=None):
+                kept.append((size, step))
+            case ast.Slice():
+                raise p.error(pick, "a factor of a tile is kept whole, or one of its places is picked")
+            case _:
+                index = p.expr(pick, whole.dtype)
+                if not _inside(index, sum_of(index, const(1)), const(size, whole.dtype)):
+                    raise p.error(pick, f"the index leaves a factor of {size}")
+                offset = _moved(p, offset, index, step)
+    if len(kept) == len(picks):
+        raise p.error(node, "a tile picks a place of one factor at least")
+    shape = (*base.shape[:axis], *[const(n, whole.dtype) for n, _ in kept], *base.shape[axis + 1 :])
+    strides = (*steps[:axis], *[s for _, s in kept], *steps[axis + 1 :])
+    made = p.make(node, name, Layout(shape, base.dtype, strides, offset, base.scope, (), base.data))
+    if len(kept) < 2:
+        return _made(p, node, name, base, shape, strides, offset)
+    merged = const(math.prod(n for n, _ in kept), whole.dtype)
+    return _regrouped_view(p, node, name, made, (*base.shape[:axis], merged, *base.shape[axis + 1 :]))
 
 
 def _regrouped(base: Buffer, shape: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
