@@ -229,6 +229,10 @@ def test_a_persistent_function_is_one_of_a_device() -> None:
         ("C = T.alloc_buffer((4,), layout=T.float32(1))", "a layout is a string, or T.TileLayout"),
         ("C = T.alloc_buffer((4, 8), layout=T.TileLayout(T.S[8]))\nwith T.sblock():\n"
          "    D = T.match_buffer(C[0:2, 0:2], (2, 2))\n    D[0, 0] = 0.0", "where the elements of C lie"),
+        ("with T.sblock():\n    D = T.match_buffer(B[0:2, 0:2], (2, 2), layout=T.TileLayout(T.S[4]))\n"
+         "    D[0, 0] = 0.0", "the region lies as B does; leave layout= out"),
+        ("with T.sblock():\n    D = T.match_buffer(B[0:2, 0:2], (2, 2), allocated_addr=[1])\n    D[0, 0] = 0.0",
+         "leave allocated_addr= out"),
         ("C = T.alloc_buffer((4, 8), layout='PF')\nD = C.view(32)\nD[0] = 0.0", "does not say where the elements"),
     ],
 )  # fmt: skip
@@ -280,6 +284,11 @@ METADATA = """metadata = tvm.ir.load_json('''{"root_index": 5, "nodes": [{"type"
   {"type": "ir.StringImm", "data": {"span": 2, "value": 1}}, {"type": "ffi.Array", "data": [3]},
   {"type": "ffi.Map", "data": [0, 4]}]}''')
 """
+
+
+def test_an_offset_of_its_own_keeps_the_layout() -> None:
+    text = "@T.prim_func\ndef f(A: T.Buffer((8,), layout=T.TileLayout(T.S[8:2]), offset_factor=4)):\n    A[0] = 0.0"
+    assert "elem_offset=A_elem_offset, layout=T.TileLayout(T.S[8:2])" in script(parse_func(text))
 
 
 def test_strings_of_metadata() -> None:

@@ -17,6 +17,7 @@ from verified_tir.ir.script.device import ENTRY_KEY
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.leaving import Leaving
 from verified_tir.ir.script.loops import LoopParser
+from verified_tir.ir.script.placed import parts, placed
 from verified_tir.ir.script.scalars import updated
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
@@ -87,7 +88,8 @@ class FuncParser(LoopParser):
                 raise self.error(
                     self.persistent, "a persistent function is one of a device, and T.device_entry() begins it"
                 )
-            self.attrs = (*self.attrs, ("tirx.persistent_kernel", True))
+            told = (("tirx.persistent_kernel", True),)
+            self.attrs = self.merged(self.persistent, self.attrs, told, again=True)
         return PrimFunc(
             node.name, tuple(self.params), tuple((v, self.buffer_map[v]) for v in self.params if v in self.buffer_map),
             body, self.attrs, ret,
@@ -139,7 +141,9 @@ class FuncParser(LoopParser):
             raise self.error(args["data"], "a parameter has data of its own; views of it are declared by T.decl_buffer")
         if "elem_offset" not in args and "offset_factor" in args and self.int_constant(args["offset_factor"]) != 0:
             dtype = layout.shape[0].dtype if layout.shape else INT32
-            layout = replace(layout, elem_offset=Var.fresh(f"{name}_elem_offset", dtype))
+            _, said, address = parts(layout.elem_offset)
+            offset = Var.fresh(f"{name}_elem_offset", dtype)
+            layout = replace(layout, elem_offset=placed(offset, said, address) if said or address else offset)
         return layout
 
     def _buffer_parameter(self, arg: ast.arg, buffer: Buffer) -> Var:
