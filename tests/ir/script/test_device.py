@@ -209,6 +209,9 @@ def test_a_persistent_function_is_one_of_a_device() -> None:
     ("text", "message"),
     [
         ("if i > 0:\n    T.device_entry()", "stands at the level of the function"),
+        ("T.attr(0, 'pragma', 1)\nT.device_entry()", "stands at the level of the function"),
+        ("bx = T.launch_thread('blockIdx.x', 4)\nT.device_entry()\nA[bx] = 0.0", "at the level of the function"),
+        ("T.cta_id([])", "gives a number for each extent"),
         ("T.device_entry(1)", "at most 0 arguments"),
         ("T.attr({'tirx.device_entry': T.bool(False)})\nA[0] = 0.0", "is True"),
         ("bx, by = T.cta_id([4])\nA[bx] = 1.0", "T.cta_id gives 1 numbers, for 2 names"),

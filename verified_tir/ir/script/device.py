@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from verified_tir.ir.script.exprs import ExprParser
 
 ENTRY: Final = "device_entry"
+ENTRY_LEVEL: Final = "T.device_entry() stands at the level of the function, whose rest it is about"
 ENTRY_KEY: Final = "tirx.device_entry"
 """The key of the attribute as which TVM prints ``T.device_entry()``."""
 IDS: Final = frozenset(
@@ -90,7 +91,8 @@ def device_statement(p: BindingParser, call: ast.Call, name: str) -> Piece:
 def entry(p: ExprParser, place: Located) -> Stmt:
     """``T.device_entry()``: from here to the end of the function, each thread of the device runs the program."""
     if len(p.scope.frames) != 1:
-        raise p.error(place, "T.device_entry() stands at the level of the function, whose rest it is about")
+        raise p.error(place, ENTRY_LEVEL)
+    p.entered = place
     return Evaluate(Call(VOID, ENTRY, (device(p),)))
 
 
@@ -110,6 +112,8 @@ def ids(p: BindingParser, targets: Sequence[ast.expr], call: ast.Call, name: str
             about += [StringImm(key), Call(HANDLE, LIST, tuple([p.expr(e) for e in given.elts]))]
     extents = args.get("extents")
     count = len(extents.elts) if isinstance(extents, (ast.List, ast.Tuple)) else len(targets)
+    if isinstance(extents, (ast.List, ast.Tuple)) and not count:
+        raise p.error(extents, f"T.{name} gives a number for each extent, of which there is none")
     if targets and len(targets) != count:
         raise p.error(call, f"T.{name} gives {count} numbers, for {len(targets)} names")
     wrappers: list[Wrapper] = []

@@ -13,7 +13,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Piece, Wrapper, assemble
 from verified_tir.ir.script.buffers import MATCH_ARGS, Layout
-from verified_tir.ir.script.device import ENTRY_KEY
+from verified_tir.ir.script.device import ENTRY, ENTRY_KEY, ENTRY_LEVEL
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.leaving import Leaving
 from verified_tir.ir.script.loops import LoopParser
@@ -83,6 +83,8 @@ class FuncParser(LoopParser):
         statements = Leaving(self.source, node, self.t_name, alias).body()
         self.updated = updated(statements)
         body = self._function_body(statements)
+        if self.entered is not None and not _enters(body):
+            raise self.error(self.entered, ENTRY_LEVEL)
         if self.persistent is not None:
             if self.device is None:
                 raise self.error(
@@ -266,6 +268,18 @@ class FuncParser(LoopParser):
         if name != "_":
             self.bind(target, name, buffer)
         return []
+
+
+def _enters(stmt: Stmt) -> bool:
+    """Whether a device is entered at the level of the function: in no attribute or loop that a statement put around."""
+    match stmt:
+        case Seq(stmts=stmts):
+            return any(_enters(s) for s in stmts)
+        case LetStmt(body=body) | Allocate(body=body) | DeclBuffer(body=body):
+            return _enters(body)
+        case Evaluate(value=Call(op=op)):
+            return op == ENTRY
+    return False
 
 
 def _last(stmt: Stmt) -> Stmt:

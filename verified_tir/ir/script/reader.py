@@ -55,6 +55,8 @@ class Reader:
         """Pointers that a buffer was declared with by their name: they may point into any block."""
         self.lane: tuple[Var, int] | None = None
         """Inside the store of a scalable vector of ``c * T.vscale()`` lanes: one of its lanes, and ``c``."""
+        self.entered: Located | None = None
+        """Where the text says that a device runs the rest of the function."""
         self.device: Var | None = None
         """The pointer that what belongs to a device is about, once there is such a thing (``device``)."""
         self.opaque_depth = 0
