@@ -433,6 +433,15 @@ def test_calls_that_mean_nothing(text: str, message: str) -> None:
     assert message in refusal(text)
 
 
+def test_a_pointer_to_anything_is_a_handle() -> None:
+    for kind in ("T.handle('')", "T.handle('void')", "T.handle()"):
+        assert lines(f"x: T.let[{kind}] = T.tvm_stack_alloca('array', 1)\nT.evaluate(x)").startswith(
+            'x: T.let[T.handle] = T.tvm_stack_alloca("array", 1)'
+        )
+    assert lines("x: T.let = T.handle_add_byte_offset(A.data, 8)\nT.evaluate(x)").startswith("x: T.let[T.handle] =")
+    assert refusal("x: T.let[T.int32] = T.tvm_stack_alloca('array', 1)") == "x has type int32, its value handle"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -85,7 +85,7 @@ def pointed_to(value: Expr) -> DType | PointerType | None:
         case Call(op="address_of", args=(Load(buffer=buffer),)):
             return PointerType(buffer.dtype, buffer.scope)
         case Call(op="handle_add_byte_offset", args=(Var(type=PointerType(scope=scope)), _)):
-            return PointerType(VOID, scope)
+            return HANDLE if scope == "global" else PointerType(VOID, scope)
     return None
 
 
@@ -349,7 +349,8 @@ class BindingParser(AnnotationParser):
             if "dtype" not in args and "storage_scope" not in args:
                 return HANDLE
             scope = self.string(args["storage_scope"]) if "storage_scope" in args else "global"
-            return PointerType(self.dtype(args["dtype"]) if "dtype" in args else VOID, scope)
+            element = self.dtype(args["dtype"]) if "dtype" in args else VOID
+            return HANDLE if element is VOID and scope == "global" else PointerType(element, scope)
         return self.dtype(node)
 
     # -- buffers ---------------------------------------------------------------------------------------------------
