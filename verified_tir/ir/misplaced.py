@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.dtype import PointerType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path, places
+from verified_tir.ir.script.device import DEVICE_SCOPE
+from verified_tir.ir.script.placed import plain_part
 from verified_tir.ir.stmt import Stmt
 from verified_tir.ir.visit import bound_vars, nodes_of, sub_statements
 from verified_tir.ir.wellformed import Name, declares, needed, problems
@@ -21,7 +24,23 @@ def misplaced(func: PrimFunc) -> tuple[Path, str] | None:
     if isinstance(name, Buffer) and why.endswith("not a block here"):
         head = f"{name.name} = T.match_buffer({name.data.name}, shape, dtype)"
         why += "; declare it over a buffer's own data, or say at the head of the function what it points to: " + head
-    return _place(func, name), why
+    return _place(func, name), _not_followed(name) or why
+
+
+def _not_followed(name: Name) -> str:
+    """What a text says that is read and printed, and has no meaning; the empty string if the name does not belong to
+    such a thing."""
+    if isinstance(name, Buffer) and name.elem_offset is not plain_part(name.elem_offset):
+        return (
+            f"where the elements of {name.name} lie, its layout or its address says, which nothing here follows; "
+            "declare it with strides, or leave layout= and allocated_addr= out"
+        )
+    if isinstance(name, Var) and isinstance(name.type, PointerType) and name.type.scope == DEVICE_SCOPE:
+        return (
+            "what the threads of a device do together has no meaning here (T.device_entry, T.thread_id and the like, "
+            "operations on tiles); write loops: over the threads, T.thread_binding, and over the elements of a tile"
+        )
+    return ""
 
 
 def _place(func: PrimFunc, name: Name) -> Path:

@@ -132,7 +132,7 @@ def test_columns_count_characters_and_keep_tabs() -> None:
         # buffers
         (["C = T.decl_buffer((4,), data=n)"], (3, 34), DATA),
         (["C = T.alloc_buffer((4, A[0, 0]))"], (3, 9), NOT_AN_EXTENT),
-        (["C = A.view()"], (3, 9), "view takes the extents of the new shape, or a dtype"),
+        (["C = A.view()"], (3, 9), "view takes the extents of the new shape, with a layout perhaps, or a dtype"),
         (["C = n.view(4)"], (3, 9), "only a buffer has views"),
         (["C = n.partition(num_tiles=(4,))"], (3, 9), "only a buffer has views"),
         (["C = A.partition()"], (3, 9), NO_TILES),

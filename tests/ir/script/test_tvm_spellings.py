@@ -120,6 +120,16 @@ def test_a_scalar_keeps_its_first_type() -> None:
     assert refusal("x = 1\nx = 1.5") == "the float 1.5 is used where a value of type int32 is needed"
 
 
+def test_a_scalar_may_have_lanes() -> None:
+    assert lines("x: T.int32x4 = T.Broadcast(i, 4)\nJ[0:4] = x") == (
+        "x: T.let[T.int32x4] = T.Broadcast(i, 4)\nJ[0:4] = x"
+    )
+    assert lines("x: T.float32x4 = T.Broadcast(i, 4)\nA[0:4] = x").startswith(
+        'x: T.let[T.float32x4] = T.Broadcast(T.Cast("float32", i), 4)'
+    )
+    assert refusal("x: T.int32x4 = T.Ramp(i, 1, 8)") == "x has type int32x4, its value int32x8"
+
+
 def test_branches_have_scalars_of_their_own() -> None:
     assert lines("if i > 0:\n    x = i + 1\n    J[x] = 0\nelse:\n    x = l\n    J[x] = 1") == (
         "if i > 0:\n    x: T.let[T.int32] = i + 1\n    J[x] = 0\nelse:\n    x: T.let[T.int64] = l\n    J[x] = 1"
@@ -131,6 +141,38 @@ def test_the_memory_of_a_scalar_is_its_source() -> None:
         'with T.sblock(""):', "    T.reads(x[0])", "    A[0] = x[0]"
     ]  # fmt: skip
     assert refusal("T.evaluate(i.source)") == "an expression of type int32 has no attribute source"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("O = 1.0\nA[1] = O[0]", "O[0] = T.float32(1.0)\nA[1] = O[0]"),
+        ("O = A[0]\nif O > 0.0:\n    O = O * 2.0", "O[0] = A[0]\nif O[0] > T.float32(0.0):\n"
+         "    O[0] = O[0] * T.float32(2.0)"),
+        ("O += A[0]", "O[0] = O[0] + A[0]"),
+        ("x: T.let[T.float32] = O\nO = 2.0\nA[0] = x",
+         "x: T.let[T.float32] = O[0]\nO[0] = T.float32(2.0)\nA[0] = x"),
+        ("A[0] = O.source[0]\nT.call_extern('int32', 'f', O.source.data)",
+         'A[0] = O[0]\nT.call_extern("int32", "f", O.data)'),
+        ("s: T.f32\ns = A[0]\nA[1] = s",
+         's = T.alloc_buffer((1,), "float32", scope="local")\ns[0] = A[0]\nA[1] = s[0]'),
+        ("s = T.shared_scalar('int32')\ns = i\nJ[s] = 0",
+         's = T.alloc_buffer((1,), "int32", scope="shared")\ns[0] = i\nJ[s[0]] = 0'),
+        ("s = T.alloc_scalar('int32')\ns = i", 's = T.alloc_buffer((1,), "int32")\ns[0] = i'),
+        ("s = T.decl_scalar('float32', A.data, 'global', elem_offset=3)\ns = s + 1.0",
+         's = T.decl_buffer((1,), "float32", data=A.data, elem_offset=3)\ns[0] = s[0] + T.float32(1.0)'),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_buffer_of_one_element_is_its_element(text: str, meant: str) -> None:
+    declared = "O = T.alloc_buffer((1,), 'float32')\n" if "O" in text else ""
+    assert lines(declared + text).removeprefix('O = T.alloc_buffer((1,), "float32")\n') == meant
+
+
+def test_other_buffers_are_not_assigned_to() -> None:
+    assert refusal("A = 1.0") == "A is a buffer; its elements are stored to by A[…] = …"
+    assert refusal("A[0] = A") == "the buffer A is used where a number is needed"
+    assert refusal("T.evaluate(A.source)") == "the buffer A has no attribute source"
+    assert "scope global, not to shared" in refusal("s = T.decl_scalar('float32', A.data, 'shared')")
 
 
 # -- break, continue, return ------------------------------------------------------------------------------------------
@@ -187,6 +229,14 @@ for j in range(8):
             A[j] = T.float32(1.0)
 if not returned[()]:
     B[0, 0] = T.float32(1.0)"""),
+    ("for b in T.thread_binding(4, 'blockIdx.x'):\n    for t in T.thread_binding(8, 'threadIdx.x'):\n"
+     "        if b > t:\n            T.thread_return()\n        B[b, t] = 1.0",
+     """for b in T.thread_binding(4, thread="blockIdx.x"):
+    for t in T.thread_binding(8, thread="threadIdx.x"):
+        if b > t:
+            pass
+        else:
+            B[b, t] = T.float32(1.0)"""),
     ("if i > 0:\n    return 1\nA[0] = 1.0\nT.Return(2)",
      "if i > 0:\n    return 1\nelse:\n    A[0] = T.float32(1.0)\n    return 2"),
 ]  # fmt: skip
@@ -212,6 +262,13 @@ def test_flags_have_names_of_their_own() -> None:
         ("for j in T.parallel(8):\n    if A[j] < 0.0:\n        break", "only a serial loop can be left by break"),
         ("for j in T.thread_binding(8, 'threadIdx.x'):\n    if i > j:\n        return", "can be left by return"),
         ("for j in range(8):\n    if i > j:\n        return 1", "a return with a value inside a loop"),
+        ("for t in T.thread_binding(8, 'threadIdx.x'):\n    if i > t:\n        T.thread_return()\n"
+         "    A[t] = 1.0\nA[0] = 0.0",
+         "T.thread_return() has no meaning here unless"),
+        ("for t in T.thread_binding(8, 'threadIdx.x'):\n    for k in range(4):\n        if i > t:\n"
+         "            T.thread_return()\n        A[t] = 1.0", "T.thread_return() has no meaning here unless"),
+        ("for t in T.thread_binding(8, 'threadIdx.x'):\n    for k in T.thread_binding(4, 'threadIdx.y'):\n"
+         "        T.thread_return()\n    A[t] = 1.0", "T.thread_return() has no meaning here unless"),
         ("for k in T.grid(2, 4):\n    if i > 0:\n        break", "write this T.grid as nested loops"),
         ("if i > 0:\n    T.continue_loop()", "there is no loop around it"),
         ("tx = T.launch_thread('threadIdx.x', 8)\nfor j in range(4):\n    if i > tx:\n        return\n    A[tx] = 1.0",
@@ -374,6 +431,15 @@ def test_calls(text: str, meant: str) -> None:
 )  # fmt: skip
 def test_calls_that_mean_nothing(text: str, message: str) -> None:
     assert message in refusal(text)
+
+
+def test_a_pointer_to_anything_is_a_handle() -> None:
+    for kind in ("T.handle('')", "T.handle('void')", "T.handle()"):
+        assert lines(f"x: T.let[{kind}] = T.tvm_stack_alloca('array', 1)\nT.evaluate(x)").startswith(
+            'x: T.let[T.handle] = T.tvm_stack_alloca("array", 1)'
+        )
+    assert lines("x: T.let = T.handle_add_byte_offset(A.data, 8)\nT.evaluate(x)").startswith("x: T.let[T.handle] =")
+    assert refusal("x: T.let[T.int32] = T.tvm_stack_alloca('array', 1)") == "x has type int32, its value handle"
 
 
 @pytest.mark.parametrize(

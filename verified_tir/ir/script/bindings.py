@@ -12,14 +12,16 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, INT32, VOID, DType, PointerType
-from verified_tir.ir.expr import Call, Expr, StringImm, Var
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, VOID, DType, PointerType
+from verified_tir.ir.expr import Call, Expr, Load, StringImm, Var
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.annotations import AnnotationParser
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.buffers import ALLOC_ARGS, BUFFER_ARGS, MATCH_ARGS
+from verified_tir.ir.script.device import IDS, ids
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import constant_difference
+from verified_tir.ir.script.scalars import SCALARS, declared_scalar, is_one_element, scalar_memory
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
 from verified_tir.ir.script.values import (
@@ -33,12 +35,16 @@ from verified_tir.ir.script.values import (
     is_plain,
     typed,
 )
+from verified_tir.ir.script.views import view_of
 from verified_tir.ir.stmt import SKIP, Allocate, DeclBuffer, LetStmt, Stmt, Store, seq
 from verified_tir.ir.sugar import as_expr, const
 from verified_tir.ir.visit import substitute
 
 Wrapper: TypeAlias = Callable[[Stmt], Stmt]
 Piece: TypeAlias = "Stmt | list[Wrapper]"
+
+TENSOR_MAP = PointerType(VOID, "tensormap")
+"""``T.TensorMap()``, a pointer to the description of a tensor, of which nothing else is known."""
 
 ALLOCATIONS = {
     "alloc_buffer": None, "sblock_alloc_buffer": None, "alloc_local": "local", "alloc_shared": "shared",
@@ -72,11 +78,14 @@ def pointed_to(value: Expr) -> DType | PointerType | None:
         case Var():
             return value.type
         case Call(
-            op="ptr_byte_offset", args=(Var(type=PointerType(scope=scope)), _, Call(args=(StringImm(value=kind),)))
+            op="ptr_byte_offset",
+            args=(Var(type=PointerType(scope=scope)), _, Call(args=(StringImm(value=kind),)) | StringImm(value=kind)),
         ):
             return PointerType(dtype_named(kind), scope)
+        case Call(op="address_of", args=(Load(buffer=buffer),)):
+            return PointerType(buffer.dtype, buffer.scope)
         case Call(op="handle_add_byte_offset", args=(Var(type=PointerType(scope=scope)), _)):
-            return PointerType(VOID, scope)
+            return HANDLE if scope == "global" else PointerType(VOID, scope)
     return None
 
 
@@ -147,13 +156,9 @@ class BindingParser(AnnotationParser):
                         raise self.error(t, "only names can be assigned together")
                     found.extend(piece)
                 return found
-            case ast.Name(id=name), ast.Call(func=ast.Attribute(value=inner, attr="view" | "partition" as how)) if (
-                self.t_name(value.func) is None
-            ):
-                base = self.value(inner)
-                if not isinstance(base, Buffer):
-                    raise self.error(inner, "only a buffer has views")
-                made = self.view(value, name, base) if how == "view" else self.tiles(value, name, base)
+            case ((ast.Tuple() | ast.List()), ast.Call()) if (which := self.t_name(value.func)) in IDS:
+                return list(ids(self, target.elts, value, which or ""))
+            case ast.Name(id=name), (ast.Call() | ast.Subscript()) if (made := view_of(self, value, name)) is not None:
                 return self.declare_view(target, made)
             case ast.Name(id=name), ast.Call():
                 called = self.t_name(value.func)
@@ -169,6 +174,10 @@ class BindingParser(AnnotationParser):
         """``name = T.called(…)`` where the call declares something; ``None`` if it is a plain value."""
         if called in ALLOCATIONS or called in VIEWS:
             return self.declare(target, name, call, called)
+        if called in IDS:
+            return list(ids(self, [target], call, called))
+        if called in SCALARS:
+            return declared_scalar(self, target, name, call, called)
         match called:
             case "match_buffer":
                 args = match_arguments(self.source, call, MATCH_ARGS, positional=9)
@@ -221,8 +230,8 @@ class BindingParser(AnnotationParser):
         """
         like = want if isinstance(want, DType) else None
         found = self.value(node, like)
-        if isinstance(found, Selection):
-            found = self.load(node, found)
+        if isinstance(found, Selection) or (isinstance(found, Buffer) and like is not None and is_number(like)):
+            found = self.number(node, like)
         if want is None and (isinstance(found, (int, float, str, tuple, Buffer, EnvThread))):
             self.bind(target, name, found)
             return []
@@ -250,7 +259,9 @@ class BindingParser(AnnotationParser):
         A name keeps the type that its first value has; further values are converted to it, as TVM does.
         """
         before = self.scope.find(target.id) if self.scope.has(target.id) else None
-        if isinstance(before, Buffer) and before in self.scalars:
+        if isinstance(before, Buffer) and (before in self.scalars or (want is None and self.is_number(node))):
+            if not is_one_element(before):
+                raise self.error(target, f"{target.id} is a buffer; its elements are stored to by {target.id}[…] = …")
             return self.store_to(target, Selection(before, (const(0),)), node)
         updated = id(target) in self.updated
         here = self.scope.frames[-1].get(target.id)
@@ -268,7 +279,9 @@ class BindingParser(AnnotationParser):
         assert isinstance(found, (Expr, int, float))
         value = self.typed(node, found, want)
         with self.located(node):
-            value = value if want is None else cast_to(want, value)
+            value = value if want is None else broadcast_to(cast_to(want.scalar, value), want.lanes)
+        if want is not None and value.dtype is not want:
+            raise self.error(node, f"{target.id} has type {want}, its value {value.dtype}")
         if updated:
             buffer = Buffer.declare(target.id, (const(1),), value.dtype, scope="local")
             self.scalars.add(buffer)
@@ -308,6 +321,8 @@ class BindingParser(AnnotationParser):
             return self.allocate(target, buffer, ())
         elif self.t_name(annotation) not in ("let", "Let"):
             want = self.variable_type(annotation)
+            if node.value is None and isinstance(want, DType) and is_number(want):
+                return scalar_memory(self, target, Buffer.declare(target.id, (const(1),), want, scope="local"))
             if node.value is None:
                 return self.declare_symbol(target, target.id, want)
             if isinstance(want, DType) and is_number(want):
@@ -323,12 +338,19 @@ class BindingParser(AnnotationParser):
 
     def variable_type(self, node: ast.expr) -> DType | PointerType:
         """``T.int32``, ``T.handle``, ``T.handle("float32", "shared")``."""
+        if isinstance(node, ast.Call) and self.t_name(node.func) == "TensorMap":
+            match_arguments(self.source, node, ())
+            return TENSOR_MAP
         if isinstance(node, ast.Call) and self.t_name(node.func) == "handle":
             args = match_arguments(self.source, node, ("dtype", "storage_scope"))
+            match args:
+                case {"dtype": ast.Constant(value="tensormap")} if len(args) == 1:
+                    return TENSOR_MAP
             if "dtype" not in args and "storage_scope" not in args:
                 return HANDLE
             scope = self.string(args["storage_scope"]) if "storage_scope" in args else "global"
-            return PointerType(self.dtype(args["dtype"]) if "dtype" in args else VOID, scope)
+            element = self.dtype(args["dtype"]) if "dtype" in args else VOID
+            return HANDLE if element is VOID and scope == "global" else PointerType(element, scope)
         return self.dtype(node)
 
     # -- buffers ---------------------------------------------------------------------------------------------------
@@ -337,6 +359,16 @@ class BindingParser(AnnotationParser):
         """``B = T.alloc_buffer(…)`` or ``B = T.decl_buffer(…)``, over the rest of the scope."""
         if called == "allocate":
             return self.old_allocate(target, name, call)
+        computed = next((k for k in call.keywords if k.arg == "data" and self._is_computed(k.value)), None)
+        if computed is not None and called in VIEWS:  # the pointer gets a name of its own
+            pointer = f"{name}_data"
+            what = self.value(computed.value.args[0]) if isinstance(computed.value, ast.Call) else None
+            kind = PointerType(INT64) if what == "shape" else HANDLE
+            bound = self.let(computed.value, pointer, computed.value, kind)
+            given = ast.copy_location(ast.Name(pointer, ast.Load()), computed.value)
+            rest = [ast.keyword("data", given) if k is computed else k for k in call.keywords]
+            again = self.declare(target, name, ast.copy_location(ast.Call(call.func, call.args, rest), call), called)
+            return [*bound, *again] if isinstance(bound, list) and isinstance(again, list) else again
         layout, args = self.declaration(call, BUFFER_ARGS if called in VIEWS else ALLOC_ARGS)
         implied = ALLOCATIONS.get(called)
         if implied is not None and "scope" not in args:
@@ -350,6 +382,10 @@ class BindingParser(AnnotationParser):
         if called in VIEWS:
             self.unallocated.add(made.data)
         return self.allocate(target, made, annotations)
+
+    def _is_computed(self, node: ast.expr) -> bool:
+        """Whether ``data=`` is a pointer that TVM's runtime gives."""
+        return isinstance(node, ast.Call) and self.t_name(node.func) == "tvm_stack_alloca"
 
     def allocated(self, call: ast.Call) -> Stmt:
         """RFC 63's ``Allocate(A.data, [16], "float32")`` of a buffer that was declared without data: it has its own."""

@@ -12,6 +12,7 @@ from verified_tir.ir.expr import Call, Expr, IntImm, Load, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.exprs import ExprParser, strides_of
+from verified_tir.ir.script.placed import placement, plain_offset, strides_in
 from verified_tir.ir.script.pointers import block_of
 from verified_tir.ir.script.separators import stored
 from verified_tir.ir.script.source import Located
@@ -106,6 +107,13 @@ class BufferParser(ExprParser):
         strides = self.extents(args["strides"]) if "strides" in args else ()
         offset: Expr = self.extent(args["elem_offset"]) if "elem_offset" in args else const(0)
         self.options(args)
+        said = strides_in(self, args["layout"], shape) if "layout" in args and not strides else None
+        compact = strides_of(Buffer.declare("", shape)) if said is not None else None
+        if said is not None and (said == compact or "data" in args):  # of other memory, a layout says how much there is
+            args = {k: v for k, v in args.items() if k != "layout"}
+            strides = said if said != compact else ()
+        plain = offset
+        offset = placement(self, args, offset)
         if "offset_factor" in args and isinstance(offset, IntImm):
             factor = self.int_constant(args["offset_factor"])
             if factor > 1 and offset.value % factor:
@@ -120,7 +128,7 @@ class BufferParser(ExprParser):
         data, begin = self.data_pointer(args["data"], dtype) if "data" in args else (None, None)
         if begin is not None:
             with self.located(args["data"]):
-                offset = typed(self.binary("add", begin, offset), None)
+                offset = placement(self, args, typed(self.binary("add", begin, plain), None))
         if data is not None and isinstance(data.type, PointerType):
             if "scope" in args and scope != data.type.scope:
                 raise self.error(args["scope"], f"{data.name} points to the scope {data.type.scope}, not to {scope}")
@@ -134,12 +142,8 @@ class BufferParser(ExprParser):
         """
         if "byte_offset" in args:
             raise self.error(args["byte_offset"], "byte_offset cannot be represented; use elem_offset")
-        if "layout" in args and self.value(args["layout"]) != "default":
-            raise self.error(args["layout"], "a layout other than the default cannot be represented; use strides")
         if "buffer_type" in args and self.string(args["buffer_type"]) not in ("", "default"):
             raise self.error(args["buffer_type"], "a buffer that broadcasts cannot be represented; use strides of 0")
-        if "allocated_addr" in args and self.value(args["allocated_addr"]) != ():
-            raise self.error(args["allocated_addr"], "an address cannot be represented: memory has none here")
         for name in ("align", "offset_factor"):
             if name in args:
                 self.int_constant(args[name])
@@ -162,7 +166,8 @@ class BufferParser(ExprParser):
             case Call(op="address_of", args=(Load(buffer=base, indices=indices),)):
                 if base.dtype is not dtype:
                     raise self.error(node, f"the address is one of {base.dtype}, not of {dtype}; view the buffer first")
-                begin = base.elem_offset
+                with self.located(node):
+                    begin = plain_offset(base)
                 with self.located(node):
                     for index, stride in zip(indices, strides_of(base), strict=True):
                         step = typed(self.binary("mul", index, stride), None)
@@ -197,45 +202,3 @@ class BufferParser(ExprParser):
             return layout.make(name)
         except IRError as e:
             raise self.error(node, str(e)) from None
-
-    def view(self, node: ast.Call, name: str, base: Buffer) -> Buffer:
-        """``A.view(4, 4)`` or ``A.view("float32x4")``: the same block with another shape or element type."""
-        if not node.args or node.keywords:
-            raise self.error(node, "view takes the extents of the new shape, or a dtype")
-        if base.strides:
-            raise self.error(node, "a view of a buffer with strides is written with T.decl_buffer")
-        first = self.value(node.args[0])
-        dtype, shape = base.dtype, base.shape
-        if isinstance(first, (str, DType)):
-            dtype = self.dtype(node.args[0])
-            old, new = base.dtype.nbytes, dtype.nbytes
-            if not shape or (old % new and new % old):
-                raise self.error(node, f"elements of {base.dtype} cannot be viewed as {dtype}")
-            last = shape[-1]
-            last = last * (old // new) if old >= new else last // (new // old)
-            shape = (*shape[:-1], last)
-        elif isinstance(first, tuple):
-            shape = self.extents(node.args[0])
-        else:
-            shape = tuple([self.extent(a) for a in node.args])
-        layout = Layout(shape, dtype, (), base.elem_offset, base.scope, (), base.data)
-        return self.make(node, name, layout)
-
-    def tiles(self, node: ast.Call, name: str, base: Buffer) -> Buffer:
-        """``A.partition(num_tiles=(2, 2))``: the numbers of the tiles, then the places in a tile, of the same block.
-
-        That is how TVM prints a declaration with such strides, though it does not read it.
-        """
-        numbers = match_arguments(self.source, node, ("num_tiles",)).get("num_tiles")
-        outer = self.extents(numbers) if numbers is not None else ()
-        counts, extents = ([e.value for e in es if isinstance(e, IntImm)] for es in (outer, base.shape))
-        if base.strides or len(counts) != len(base.shape) or len(extents) != len(base.shape):
-            raise self.error(node, "partition takes num_tiles, one number for each constant extent of a compact buffer")
-        if any(c == 0 or e % c for c, e in zip(counts, extents, strict=True)):
-            raise self.error(node, "these tiles do not divide the extents of the buffer; declare it with T.decl_buffer")
-        sizes = [e // c for c, e in zip(counts, extents, strict=True)]
-        steps = strides_of(base)
-        strides = (*(s * n for n, s in zip(sizes, steps, strict=True)), *steps)
-        shape = tuple([const(n) for n in (*counts, *sizes)])
-        layout = Layout(shape, base.dtype, strides, base.elem_offset, base.scope, (), base.data)
-        return self.make(node, name, layout)

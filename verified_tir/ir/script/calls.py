@@ -35,8 +35,9 @@ from verified_tir.ir.float_bits import largest
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import scalable
 from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.device import ENTRY, IDS, device, is_tile, operation
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
-from verified_tir.ir.script.opaque import call_by_name, check_stated, opaque_call
+from verified_tir.ir.script.opaque import call_by_name, check_stated, opaque_call, spread
 from verified_tir.ir.script.values import (
     PLAIN_UNDEF,
     Plain,
@@ -123,6 +124,8 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
         return made
     if name in CALLS:
         return CALLS[name](p, node, want)
+    if is_tile(name):
+        return operation(p, node, name)
     if name in BINARY_CALLS:
         return _binary(p, node, BINARY_CALLS[name], want)
     pure = PURE_ALIASES.get(name, name)
@@ -134,7 +137,7 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
         raise p.error(node, f"T.{name}: leaving a loop or a function early has no meaning here")
     if name in DECLARATIONS:
         raise p.error(node, f"T.{name} declares a name, and stands alone on the right of =")
-    if name in STATEMENTS or name in HEAD_ONLY:
+    if name in STATEMENTS or name in HEAD_ONLY or name in IDS or name == ENTRY:
         raise p.error(node, f"T.{name} is a statement of its own, and no part of an expression")
     if name in NO_MEANING:
         raise p.error(node, f"T.{name}: {NO_MEANING[name]}")
@@ -308,10 +311,11 @@ def _let(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
 
 def _logic(op: BinaryOp) -> Reader:
     def read(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
-        if len(node.args) < 2 or node.keywords:
+        conditions = spread(p, node.args)
+        if len(conditions) < 2 or node.keywords:
             raise p.error(node, "two or more conditions are needed")
-        result = p.condition(node.args[0])
-        for arg in node.args[1:]:
+        result = p.condition(conditions[0])
+        for arg in conditions[1:]:
             other = p.condition(arg)
             result = Binary(op, broadcast_to(result, other.dtype.lanes), broadcast_to(other, result.dtype.lanes))
         return result
@@ -359,6 +363,8 @@ def _address_of(p: ExprParser, node: ast.Call, want: DType | None) -> Expr:
     found = p.value(args["buffer_load"])
     if isinstance(found, Buffer):  # its first element
         return Call(HANDLE, "address_of", (Load(found, tuple([const(0, e.dtype) for e in found.shape])),))
+    if isinstance(found, Var):  # what is stored to a variable by its address, nothing here follows
+        return Call(HANDLE, "address_of", (found, device(p)))
     place = p.expr(args["buffer_load"])
     if not isinstance(place, Load):
         raise p.error(node, "T.address_of takes an access, such as A[i]")

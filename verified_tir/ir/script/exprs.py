@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import HANDLE, DType
+from verified_tir.ir.dtype import HANDLE, INT32, INT64, DType
 from verified_tir.ir.expr import (
     Binary,
     BinaryOp,
@@ -22,17 +22,21 @@ from verified_tir.ir.expr import (
     Load,
     LogicOp,
     Not,
-    Ramp,
     StringImm,
 )
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import scalable
-from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.calls import t_call
+from verified_tir.ir.script.computed import formatted, listed
+from verified_tir.ir.script.device import SINK, tile_name
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.linear import is_pure_value
-from verified_tir.ir.script.opaque import access_pointer, spread
+from verified_tir.ir.script.metadata import Metadata
+from verified_tir.ir.script.methods import METHODS
+from verified_tir.ir.script.opaque import spread
+from verified_tir.ir.script.placed import parts
 from verified_tir.ir.script.reader import Reader, kind_of
+from verified_tir.ir.script.scalars import is_one_element
 from verified_tir.ir.script.values import (
     PLAIN_UNDEF,
     Plain,
@@ -69,6 +73,10 @@ _PLAIN_BITS: dict[str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
+_OF_TVM = frozenset({"const", "call_intrin", "all", "any"})
+"""Functions that texts name by ``tvm.tirx``, too."""
+
+
 class ExprParser(Reader):
     """Reads expressions by their kind."""
 
@@ -98,6 +106,10 @@ class ExprParser(Reader):
                 return IfThenElse(test, *matched(self.number(a, want), self.number(b, want), want))
             case ast.Subscript():
                 return self._subscript(node)
+            case ast.JoinedStr(values=parts):
+                return "".join([formatted(self, part) for part in parts])
+            case ast.ListComp(elt=element, generators=[ast.comprehension(target=ast.Name(id=name), ifs=[]) as each]):
+                return listed(self, element, name, each.iter)
             case ast.Tuple(elts=elts) | ast.List(elts=elts):
                 return tuple([self.value(e) for e in elts])
             case ast.Attribute():
@@ -119,6 +131,10 @@ class ExprParser(Reader):
         chain = [node]
         while isinstance(chain[-1].left, ast.BinOp):
             chain.append(chain[-1].left)
+        if isinstance(node.op, ast.Add) and isinstance(node.left, (ast.List, ast.ListComp, ast.Tuple)):
+            lists = [self.value(node.left), self.value(node.right)]
+            if isinstance(lists[0], tuple) and isinstance(lists[1], tuple):
+                return (*lists[0], *lists[1])
         result = self.number(chain[-1].left, want)
         for part in reversed(chain):
             with self.computed(part):
@@ -220,6 +236,8 @@ class ExprParser(Reader):
 
     def _subscript(self, node: ast.Subscript) -> Value:
         base = self.value(node.value)
+        if isinstance(base, Metadata):
+            return base.values(self.string(node.slice))
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if isinstance(base, Buffer):
             return Selection(base, self.indices(base, parts))
@@ -247,6 +265,14 @@ class ExprParser(Reader):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attr) if name in self.aliases:
                 return attr
+            case ast.Attribute(value=ast.Name(id="Tx" | "tirx" as name), attr=attr) if not self.scope.has(name):
+                return attr if name == "tirx" else tile_name(attr)  # names of TVM that no text needs to import
+            case ast.Attribute(value=ast.Name(id="I"), attr="meta_var" as attr) if not self.scope.has("I"):
+                return attr
+            case ast.Subscript(value=inner, slice=ast.Constant() | ast.JoinedStr() | ast.Name() as operation):
+                found = self.value(operation) if self.t_name(inner) == "ptx" else None
+                named = found if isinstance(found, str) else '"'
+                return None if '"' in named else f'ptx["{named}"]'
             case ast.Attribute(value=inner, attr=attr):
                 prefix = self.t_name(inner)
                 return None if prefix is None else f"{prefix}.{attr}"
@@ -264,6 +290,8 @@ class ExprParser(Reader):
         if name is not None:
             if is_dtype_name(name):
                 return dtype_named(name)
+            if name == SINK:  # where an operator of a device writes what nobody reads
+                return Call(HANDLE, SINK, ())
             raise self.error(node, f"T.{name} is not a value")
         match node.value:
             case ast.Call(func=f) if node.attr == "ty" and self.t_name(f) == "handle":  # the type itself
@@ -274,6 +302,8 @@ class ExprParser(Reader):
         match base, node.attr:
             case Load(), "source":  # the memory of a scalar
                 return base.buffer
+            case Buffer(), "source" if is_one_element(base):
+                return base
             case Buffer(), "ty":  # TVM keeps layouts in types: A.ty.shape
                 return base
             case Expr(), "ty":
@@ -281,7 +311,7 @@ class ExprParser(Reader):
             case Buffer(), "data":
                 return base.data
             case Buffer(), "elem_offset":
-                return base.elem_offset
+                return parts(base.elem_offset)[0]
             case Buffer(), "shape":
                 return base.shape
             case Buffer(), "strides":
@@ -297,10 +327,10 @@ class ExprParser(Reader):
         match node.func:
             case ast.Name(id=callee) if callee in self.functions and not self.scope.has(callee):
                 return self._function_call(node, callee)
-            case ast.Attribute(value=ast.Name(id=module), attr=callee) if not self.scope.has(module):
+            case ast.Attribute(value=ast.Name(id=module), attr=callee) if module != "I" and not self.scope.has(module):
                 return self._function_call(node, callee)
-            case ast.Attribute(attr="const") if dotted(node.func) == "tvm.tirx.const":
-                return t_call(self, node, "const", want)
+            case ast.Attribute(attr=known) if known in _OF_TVM and dotted(node.func) == f"tvm.tirx.{known}":
+                return t_call(self, node, known, want)
             case ast.Name(id="len") if len(node.args) == 1 and not node.keywords and not self.scope.has("len"):
                 entries = self.value(node.args[0])
                 if isinstance(entries, tuple):
@@ -309,33 +339,9 @@ class ExprParser(Reader):
                 if len(node.args) != 1 or node.keywords:
                     raise self.error(node, "astype takes one dtype")
                 return converted(self.dtype(node.args[0]), self.expr(inner))
-            case ast.Attribute(value=inner, attr="vload"):
-                return self.vector_load(node, inner)
-            case ast.Attribute(value=inner, attr="access_ptr"):
-                return access_pointer(self, node, inner)
-            case ast.Attribute(value=inner, attr="scope"):
-                base = self.value(inner)
-                if isinstance(base, Buffer) and not node.args and not node.keywords:
-                    return base.scope
+            case ast.Attribute(value=inner, attr=how) if how in METHODS:
+                return METHODS[how](self, node, inner)
         raise self.error(node, "only T.name(…), functions of the module and x.astype(…) can be called here")
-
-    def vector_load(self, node: ast.Call, buffer: ast.expr) -> Expr:
-        """``A.vload([i], predicate=p)``: lanes of the index where the predicate is false are not accessed."""
-        args = match_arguments(self.source, node, ("begin", "dtype", "predicate"), 1)
-        base = self.buffer(buffer)
-        selection = self.selection(base, args["begin"])
-        mask = self.mask(args.get("predicate"))
-        indices = self.access(node, selection)
-        want = self.dtype(args["dtype"]) if "dtype" in args else None
-        with self.located(node):
-            if want is not None and indices and want.lanes > base.dtype.lanes and indices[-1].dtype.lanes == 1:
-                lanes, rest = divmod(want.lanes, base.dtype.lanes)
-                if not rest:  # as many neighbours as the type has lanes
-                    indices = (*indices[:-1], Ramp(indices[-1], as_expr(1, indices[-1].dtype), lanes))
-            found = Load(base, indices, mask)
-        if want is not None and found.dtype is not want:
-            raise self.error(node, f"the access has type {found.dtype}")
-        return found
 
     def buffer(self, node: ast.expr) -> Buffer:
         """An expression that names a buffer."""
@@ -377,6 +383,8 @@ class ExprParser(Reader):
                 return StringImm(str(found))
             case Selection():
                 return self.load(node, found)
+            case int() if not INT32.min_value <= found <= INT32.max_value:
+                return self.typed(node, found, INT64)  # as TVM does
             case Expr() | int() | float() | PlainUndef():
                 return self.typed(node, found)
         raise self.error(node, f"{kind_of(found)} cannot be an argument")

@@ -13,9 +13,11 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import Piece, Wrapper, assemble
 from verified_tir.ir.script.buffers import MATCH_ARGS, Layout
+from verified_tir.ir.script.device import ENTRY, ENTRY_KEY, ENTRY_LEVEL
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.leaving import Leaving
 from verified_tir.ir.script.loops import LoopParser
+from verified_tir.ir.script.placed import parts, placed
 from verified_tir.ir.script.scalars import updated
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, Source
@@ -42,6 +44,8 @@ class FuncParser(LoopParser):
         self.params: list[Var] = []
         self.buffer_map: dict[Var, Buffer] = {}
         self.attrs: Annotations = ()
+        self.persistent: ast.expr | None = None
+        """Where the text says that the function is persistent, which is an attribute of one of a device."""
         self.late_scalars: dict[str, Var] = {}
         """Scalar parameters that stand behind a buffer whose shape names them."""
         self.quoted_symbols: dict[str, Var] = {}
@@ -79,6 +83,15 @@ class FuncParser(LoopParser):
         statements = Leaving(self.source, node, self.t_name, alias).body()
         self.updated = updated(statements)
         body = self._function_body(statements)
+        if self.entered is not None and not _enters(body):
+            raise self.error(self.entered, ENTRY_LEVEL)
+        if self.persistent is not None:
+            if self.device is None:
+                raise self.error(
+                    self.persistent, "a persistent function is one of a device, and T.device_entry() begins it"
+                )
+            told = (("tirx.persistent_kernel", True),)
+            self.attrs = self.merged(self.persistent, self.attrs, told, again=True)
         return PrimFunc(
             node.name, tuple(self.params), tuple((v, self.buffer_map[v]) for v in self.params if v in self.buffer_map),
             body, self.attrs, ret,
@@ -130,7 +143,9 @@ class FuncParser(LoopParser):
             raise self.error(args["data"], "a parameter has data of its own; views of it are declared by T.decl_buffer")
         if "elem_offset" not in args and "offset_factor" in args and self.int_constant(args["offset_factor"]) != 0:
             dtype = layout.shape[0].dtype if layout.shape else INT32
-            layout = replace(layout, elem_offset=Var.fresh(f"{name}_elem_offset", dtype))
+            _, said, address = parts(layout.elem_offset)
+            offset = Var.fresh(f"{name}_elem_offset", dtype)
+            layout = replace(layout, elem_offset=placed(offset, said, address) if said or address else offset)
         return layout
 
     def _buffer_parameter(self, arg: ast.arg, buffer: Buffer) -> Var:
@@ -176,7 +191,18 @@ class FuncParser(LoopParser):
 
     # -- body ------------------------------------------------------------------------------------------------------
 
+    def _whole(self, nodes: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements, of which a last ``with T.attr({"tirx.device_entry": True})`` is one for those in it."""
+        match nodes[-1:]:
+            case [ast.With(items=[ast.withitem(optional_vars=None, context_expr=ast.Call() as call)], body=body)]:
+                match call.args:
+                    case [ast.Dict(keys=[ast.Constant(value=key)])] if self.t_name(call.func) == "attr":
+                        if key == ENTRY_KEY:
+                            return [*nodes[:-1], ast.copy_location(ast.Expr(call), call), *self._whole(body)]
+        return nodes
+
     def _function_body(self, nodes: list[ast.stmt]) -> Stmt:
+        nodes = self._whole(nodes)
         pieces: list[Piece] = []
         for k, node in enumerate(nodes):
             with self.located(node):
@@ -242,6 +268,18 @@ class FuncParser(LoopParser):
         if name != "_":
             self.bind(target, name, buffer)
         return []
+
+
+def _enters(stmt: Stmt) -> bool:
+    """Whether a device is entered at the level of the function: in no attribute or loop that a statement put around."""
+    match stmt:
+        case Seq(stmts=stmts):
+            return any(_enters(s) for s in stmts)
+        case LetStmt(body=body) | Allocate(body=body) | DeclBuffer(body=body):
+            return _enters(body)
+        case Evaluate(value=Call(op=op)):
+            return op == ENTRY
+    return False
 
 
 def _last(stmt: Stmt) -> Stmt:

@@ -18,7 +18,8 @@ its condition again.  ``continue`` is a flag of the iteration, where it needs on
 
 TVM has the three as ``T.break_loop()``, ``T.continue_loop()`` and ``T.ret``; ``break`` leaves the innermost loop of a
 ``T.grid``.  An iteration of a parallel, vectorized or bound loop cannot stop the others, so ``break`` is refused there,
-as is a return with a value inside a loop.
+as is a return with a value inside a loop.  ``T.thread_return()`` ends one thread: where nothing but loops over threads
+is around it, that is ``continue``.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from typing import Final, TypeVar, final
 
 from verified_tir.ir.script.source import Located, Source
 
+THREAD_RETURN: Final = "thread_return"
+"""One thread returns: it goes on with the next iteration of its loop, which is another thread."""
 _CALLS: Final[dict[str, type[ast.stmt]]] = {
     "break_loop": ast.Break, "Break": ast.Break, "continue_loop": ast.Continue, "Continue": ast.Continue,
-    "ret": ast.Return, "Return": ast.Return,
+    "ret": ast.Return, "Return": ast.Return, THREAD_RETURN: ast.Continue,
 }  # fmt: skip
 _SERIAL: Final = frozenset({"range", "serial", "unroll", "unrolled", "grid"})
 """Loops whose iterations run one after the other."""
@@ -57,6 +60,8 @@ class _Loop:
     broken: str = ""
     skipped: str = ""
     may_break: bool = True
+    alone: bool = False
+    """Whether only loops over threads are around, and nothing follows them: an iteration is all that a thread does."""
 
 
 class Leaving:
@@ -77,7 +82,8 @@ class Leaving:
         self.flags: set[str] = set()
         self.tested: set[str] = set()
         """The flags that some condition reads; the others are not needed."""
-        self.threads = sum(t_name(n.func) == "launch_thread" for n in ast.walk(node) if isinstance(n, ast.Call))
+        calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+        self.threads = sum(t_name(n.func) in ("launch_thread", "device_entry") or _begins_device(n) for n in calls)
 
     def body(self) -> list[ast.stmt]:
         """The statements of the function, none of which leaves anything early.
@@ -86,9 +92,13 @@ class Leaving:
         """
         body = self.node.body
         last = len(body) - 1
+        match body[-1]:
+            case ast.Expr(value=ast.Call() as call) if self._exit(body[-1]) is ast.Return:
+                given = self._evaluated(call).args
+                body = [*body[:-1], _at(ast.Return(given[0] if given else None), call)]
         if not any(self._exit(n) for k, s in enumerate(body) for n in ast.walk(s) if k < last or n is not s):
             return body
-        rewritten = self._body(body, None)
+        rewritten = self._body(body, None, True)
         _Unneeded(self.tested, self.flags).body(rewritten.stmts)
         stmts = rewritten.stmts or [_at(ast.Pass(), body[0])]
         return [*self._flag(self.returned, body[0]), *stmts] if self.returned in self.tested else stmts
@@ -102,6 +112,12 @@ class Leaving:
                 return _CALLS.get(self.t_name(self._evaluated(call).func) or "")
         return None
 
+    def _is_thread_return(self, node: ast.stmt) -> bool:
+        match node:
+            case ast.Expr(value=ast.Call() as call):
+                return self.t_name(self._evaluated(call).func) == THREAD_RETURN
+        return False
+
     def _evaluated(self, call: ast.Call) -> ast.Call:
         """The call inside ``T.evaluate(…)``, or the call itself."""
         match call:
@@ -111,15 +127,15 @@ class Leaving:
 
     # -- statements -----------------------------------------------------------------------------------------------
 
-    def _body(self, nodes: Sequence[ast.stmt], loop: _Loop | None) -> _Body:
-        """Statements of one scope, inside ``loop``."""
+    def _body(self, nodes: Sequence[ast.stmt], loop: _Loop | None, whole: bool = False) -> _Body:
+        """Statements of one scope, inside ``loop``; ``whole`` says that nothing around does anything after them."""
         done = _Body([])
         for k, node in enumerate(nodes):
             how = self._exit(node)
             if how is not None:
                 left = self._leave(node, how, loop)
                 return _Body([*done.stmts, *left.stmts], [*done.flags, *left.flags], True)
-            part = self._statement(node, loop)
+            part = self._statement(node, loop, whole and k == len(nodes) - 1)
             rest = nodes[k + 1 :]
             done.stmts += part.stmts
             if not part.flags and not part.leaves:
@@ -150,8 +166,8 @@ class Leaving:
         """Whether the statements leave in any case, by one of their own."""
         return any(self._exit(n) is not None for n in nodes)
 
-    def _statement(self, node: ast.stmt, loop: _Loop | None) -> _Body:
-        """A statement that may leave by something inside."""
+    def _statement(self, node: ast.stmt, loop: _Loop | None, last: bool) -> _Body:
+        """A statement that may leave by something inside; ``last`` says that nothing is done after it."""
         if not any(self._exit(n) for n in ast.walk(node)):
             return _Body([node])
         match node:
@@ -163,7 +179,7 @@ class Leaving:
                 inner = self._body(body, loop)
                 return _Body([_at(ast.With(items, inner.stmts), node)], inner.flags, inner.leaves)
             case ast.For():
-                return self._for(node)
+                return self._for(node, last)
             case ast.While(test=test, body=body):
                 own = _Loop()
                 inner = self._body(body, own)
@@ -178,11 +194,11 @@ class Leaving:
                 return _Body([*self._flag(own.broken, node), again], returned)
         raise self.source.error(node, "nothing can be left from here; write it with if and else")
 
-    def _for(self, node: ast.For) -> _Body:
+    def _for(self, node: ast.For, ends: bool) -> _Body:
         """A loop whose iterations do nothing once it is left."""
         kind = self._kind(node)
-        own = _Loop(may_break=kind in _SERIAL)
-        inner = self._body(node.body, own)
+        own = _Loop(may_break=kind in _SERIAL, alone=ends and kind == "thread_binding")
+        inner = self._body(node.body, own, own.alone)
         stmts = [*self._flag(own.skipped, node), *inner.stmts]
         flags = list(dict.fromkeys(f for f in inner.flags if f in (own.broken, self.returned) and f))
         returned = [self.returned] if self.returned in flags else []
@@ -233,6 +249,10 @@ class Leaving:
             return self._return(node, loop)
         if loop is None:
             raise self.source.error(node, "there is no loop around it that could be left")
+        if self._is_thread_return(node) and not loop.alone:
+            raise self.source.error(
+                node, "T.thread_return() has no meaning here unless there is nothing but loops over threads around it"
+            )
         if how is ast.Continue:
             loop.skipped = loop.skipped or self._name("skipped")
             return _Body([self._set(loop.skipped, node, True)], [loop.skipped])
@@ -326,6 +346,11 @@ class _Unneeded:
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name)) | ast.Name(id=name)]):
                 return name in self.flags and name not in self.tested
         return False
+
+
+def _begins_device(node: ast.Call) -> bool:
+    """Whether the call is ``T.attr({"tirx.device_entry": True})``."""
+    return any(isinstance(n, ast.Constant) and n.value == "tirx.device_entry" for a in node.args for n in ast.walk(a))
 
 
 _Node = TypeVar("_Node", bound=ast.AST)

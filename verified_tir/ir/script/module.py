@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import final
 
@@ -18,8 +19,9 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
-from verified_tir.ir.script.exprs import ExprParser
+from verified_tir.ir.script.exprs import ExprParser, dotted
 from verified_tir.ir.script.funcs import FuncParser
+from verified_tir.ir.script.metadata import load
 from verified_tir.ir.script.names import identifier
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.separators import SeparatorNumbering
@@ -153,13 +155,26 @@ class _Contents:
         for name, given in args.items():
             if name == "func" or not isinstance(given, ast.Constant) or not isinstance(given.value, bool):
                 raise self.source.error(given, f"{', '.join(_FUNCTION_OPTIONS)} are True or False")
-            if name == "persistent" and given.value:
-                raise self.source.error(given, "a persistent function has no meaning here")
+
+    @contextmanager
+    def _located(self, node: Located) -> Iterator[None]:
+        """Reports at ``node`` what is refused inside."""
+        try:
+            yield
+        except IRError as e:
+            raise self.source.error(node, str(e)) from None
 
     def _assignment(self, name: str, value: ast.expr) -> None:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar":
             self.type_vars.add(name)
             return
+        match value:
+            case ast.Call(func=called, args=[ast.Constant(value=str() as text)], keywords=[]) if dotted(called) in (
+                "tvm.ir.load_json", "ir.load_json"
+            ):  # fmt: skip
+                with self._located(value):
+                    self.constants[name] = load(text)
+                return
         scope = Scope(_merged(self.constants, self.outer))
         found = ExprParser(self.source, scope, frozenset(self.aliases), {}).value(value)
         if not isinstance(found, (bool, int, float, str)):
@@ -183,6 +198,7 @@ class _Contents:
         for node in self.functions:
             symbols = frozenset(self.type_vars & _names_in_signature(node))
             parser = FuncParser(self.source, node, frozenset(self.aliases), self.known, outer, symbols)
+            parser.persistent = _option(node, "persistent")
             try:
                 parsed.append((node.name, parser.parse()))
             except ScriptError:
@@ -200,6 +216,15 @@ class _Contents:
                 except IRError as e:
                     raise self.source.error(node.returns, str(e)) from None
         return VOID
+
+
+def _option(node: ast.FunctionDef, name: str) -> ast.expr | None:
+    """The option of the decorator that is set; ``None`` if it is not."""
+    for decorator in node.decorator_list:
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if keyword.arg == name and isinstance(keyword.value, ast.Constant) and keyword.value.value:
+                return keyword.value
+    return None
 
 
 def _names_in_signature(node: ast.FunctionDef) -> set[str]:

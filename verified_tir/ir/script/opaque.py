@@ -18,7 +18,11 @@ from verified_tir.ir.dtype import BOOL, HANDLE, INT32, DType
 from verified_tir.ir.expr import Call, Expr, StringImm
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.arguments import match_arguments
+from verified_tir.ir.script.device import named, operand
+from verified_tir.ir.script.device_types import device_type
 from verified_tir.ir.script.dtypes import dtype_named
+from verified_tir.ir.script.placed import plain_offset
+from verified_tir.ir.script.scalars import is_one_element
 from verified_tir.ir.sugar import const
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ LIKE: Final[dict[str, int]] = {
 """Opaque calls that return the type of one of their arguments, with its position."""
 
 OF_TYPE: Final[dict[str, DType]] = {
-    **dict.fromkeys(("call_packed", "call_cpacked", "tvm_call_packed", "vscale"), INT32),
+    **dict.fromkeys(("call_packed", "call_cpacked", "tvm_call_packed", "vscale", "buffer_offset"), INT32),
     **dict.fromkeys(("tvm_stack_alloca", "tvm_stack_make_shape", "tvm_stack_make_array", "tvm_access_ptr",
                      "ptr_byte_offset", "handle_add_byte_offset", "lookup_param"), HANDLE),
     "isnullptr": BOOL,
@@ -56,9 +60,11 @@ ALLREDUCE: Final = "tvm_thread_allreduce"
 STRUCT_GET: Final = "tvm_struct_get"
 """Its last argument is the type of its result."""
 
-NAMELESS: Final = frozenset({"prefetch", "tvm_static_handle", "tvm_context_id"})
+NAMELESS: Final = frozenset({"buffer_offset", "prefetch", "tvm_static_handle", "tvm_context_id"})
 """Operators for which TVM 0.27 has no function: they are written ``T.Call("tirx.…", […])``."""
 
+_INSTRUCTIONS: Final = ("ptx", "metal.")
+"""How the names of operators begin that are instructions of a machine."""
 _READ, _WRITE = 1, 2
 
 
@@ -71,7 +77,7 @@ def implied_type(name: str, args: Sequence[Expr]) -> DType | None:
         return args[at].dtype
     if name == STRUCT_GET and len(args) == 4 and isinstance(kind := args[3], StringImm):
         return dtype_named(kind.value)
-    return None
+    return device_type(name, args)
 
 
 def opaque_call(p: ExprParser, node: ast.Call, name: str, known: Iterable[str]) -> Expr:
@@ -81,15 +87,21 @@ def opaque_call(p: ExprParser, node: ast.Call, name: str, known: Iterable[str]) 
     """
     args = spread(p, node.args)
     stated: DType | None = None
+    structured = "." in name or "[" in name  # what is passed by name or as a list, TVM's operators of a device take
     for keyword in node.keywords:
-        if keyword.arg != "dtype":
+        if keyword.arg == "dtype":
+            stated = p.dtype(keyword.value)
+        elif not structured:
             raise p.error(keyword.value, f"T.{name}: an opaque call has no argument {keyword.arg}")
-        stated = p.dtype(keyword.value)
     if name in TYPED_FIRST and stated is None and args:
         stated = p.dtype(args.pop(0))
     p.opaque_depth += 1
     try:
-        made = tuple([p.argument(a) for a in args])
+        if structured:
+            by_name = named(p, [k for k in node.keywords if k.arg != "dtype"])
+            made = (*[_structured(p, name, a) for a in args], *by_name)
+        else:
+            made = tuple([p.argument(a) for a in args])
     finally:
         p.opaque_depth -= 1
     if name == STRUCT_GET and stated is not None and len(made) == 3:
@@ -105,6 +117,18 @@ def opaque_call(p: ExprParser, node: ast.Call, name: str, known: Iterable[str]) 
             raise p.error(node, f"T.{name} is unknown{hint}")
         result = HANDLE
     return Call(result, name, made)
+
+
+def _structured(p: ExprParser, name: str, node: ast.expr) -> Expr:
+    """An argument of an operator of a device: a list or a region too; a buffer is its pointer.
+
+    Instructions take elements: the name of a buffer of one element stands for it there.
+    """
+    if isinstance(node, ast.Name) and name.startswith(_INSTRUCTIONS):
+        found = p.value(node)
+        if isinstance(found, Buffer) and is_one_element(found):
+            return p.expr(node)
+    return p.argument(node) if isinstance(node, (ast.Name, ast.Attribute, ast.Call)) else operand(p, node)
 
 
 def spread(p: ExprParser, nodes: Iterable[ast.expr]) -> list[ast.expr]:
@@ -154,7 +178,7 @@ def access_pointer(p: ExprParser, node: ast.Call, base: ast.expr) -> Expr:
         raise p.error(base, "access_ptr is asked of a buffer")
     if "content_lanes" in args and p.int_constant(args["content_lanes"]) != 1:
         raise p.error(args["content_lanes"], "a pointer to vectors cannot be represented; declare a view of the buffer")
-    if "ptr_type" in args and p.value(args["ptr_type"]) != "handle":
+    if "ptr_type" in args and p.value(args["ptr_type"]) not in ("handle", str(buffer.dtype)):
         raise p.error(args["ptr_type"], "a pointer of another type cannot be represented; declare a view of the buffer")
     mask = _access_mask(p, args["access_mask"])
     with p.computed(node):
@@ -166,7 +190,7 @@ def access_pointer(p: ExprParser, node: ast.Call, base: ast.expr) -> Expr:
             for e in buffer.shape if not buffer.strides else (buffer.strides[0], buffer.shape[0]):
                 whole = p.typed(node, p.binary("mul", whole, e))
             extent = p.typed(node, p.binary("sub", whole, offset))
-        at = p.typed(node, p.binary("add", buffer.elem_offset, offset))
+        at = p.typed(node, p.binary("add", plain_offset(buffer), offset))
         kind = Call(HANDLE, "type_annotation", (StringImm(str(buffer.dtype)),))
         return Call(HANDLE, "tvm_access_ptr", (kind, buffer.data, at, extent, const(mask)))
 

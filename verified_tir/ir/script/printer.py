@@ -14,7 +14,8 @@ from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names, identifier
 from verified_tir.ir.script.separators import SeparatorNumbering
-from verified_tir.ir.script.write_expr import pointer_text, quote
+from verified_tir.ir.script.write_device import of_device, quote
+from verified_tir.ir.script.write_expr import pointer_text
 from verified_tir.ir.script.write_stmt import StmtWriter, bound_buffers
 from verified_tir.ir.stmt import SKIP, Stmt
 from verified_tir.ir.visit import children, free_vars, walk
@@ -192,10 +193,12 @@ def _function(writer: StmtWriter, func: PrimFunc, name: str, type_vars: Mapping[
     for v, text in type_vars.items():
         writer.names.reserve(text)
         writer.names.set(v, text)
+    writer.device = of_device(func)
     signature = _Signature(func, writer, set(type_vars))
     params = signature.params()
     returns = f" -> T.{func.ret_type}" if func.ret_type is not None else ""
-    writer.lines += [f"{pad}@T.prim_func(s_tir=True)", f"{pad}def {identifier(name)}({', '.join(params)}){returns}:"]
+    decorator = "@T.prim_func" if writer.device else "@T.prim_func(s_tir=True)"
+    writer.lines += [f"{pad}{decorator}", f"{pad}def {identifier(name)}({', '.join(params)}){returns}:"]
     if func.attrs:
         writer.line(depth + 1, f"T.func_attr({writer.annotations(func.attrs)})")
     for line in signature.prelude():

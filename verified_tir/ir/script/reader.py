@@ -17,6 +17,7 @@ from verified_tir.ir.expr import Call, Expr, Load, Ramp, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.dtypes import dtype_named
 from verified_tir.ir.script.linear import constant_difference
+from verified_tir.ir.script.scalars import is_one_element
 from verified_tir.ir.script.scope import Scope
 from verified_tir.ir.script.source import Located, ScriptError, Source
 from verified_tir.ir.script.values import (
@@ -54,6 +55,10 @@ class Reader:
         """Pointers that a buffer was declared with by their name: they may point into any block."""
         self.lane: tuple[Var, int] | None = None
         """Inside the store of a scalable vector of ``c * T.vscale()`` lanes: one of its lanes, and ``c``."""
+        self.entered: Located | None = None
+        """Where the text says that a device runs the rest of the function."""
+        self.device: Var | None = None
+        """The pointer that what belongs to a device is about, once there is such a thing (``device``)."""
         self.opaque_depth = 0
         """Above zero where an unknown call may stand: in an expression statement, and inside opaque calls."""
 
@@ -116,7 +121,13 @@ class Reader:
             return self.load(node, found)
         if isinstance(found, (Expr, int, float, PlainUndef)):
             return found
+        if isinstance(found, Buffer) and is_one_element(found):  # TVM prints its only element so
+            return Load(found, (as_expr(0, found.shape[0].dtype),))
         raise self.error(node, f"{kind_of(found)} is used where a number is needed")
+
+    def is_number(self, node: ast.expr) -> bool:
+        """Whether the expression is a number, as opposed to a buffer, a string, a thread and so on."""
+        return isinstance(self.value(node), (Expr, int, float, PlainUndef, Selection))
 
     def condition(self, node: ast.expr) -> Expr:
         """A bool expression."""

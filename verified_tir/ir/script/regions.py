@@ -14,6 +14,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.script.buffers import BufferParser, Layout
 from verified_tir.ir.script.exprs import strides_of
 from verified_tir.ir.script.linear import constant_difference, extent_between, is_multiple, same_value
+from verified_tir.ir.script.placed import placement, plain_offset
 from verified_tir.ir.script.values import Selection, Slice, unified
 from verified_tir.ir.stmt import Region
 from verified_tir.ir.sugar import binary, const
@@ -99,10 +100,14 @@ class RegionParser(BufferParser):
         if "scope" in args and self.string(args["scope"]) != base.scope:
             raise self.error(args["scope"], f"the region lies in the scope {base.scope}, as {base.name} does")
         self.options(args)
+        for key in ("layout", "allocated_addr"):
+            if key in args and placement(self, {key: args[key]}, base.elem_offset) is not base.elem_offset:
+                raise self.error(args[key], f"the region lies as {base.name} does; leave {key}= out")
         if "axis_separators" in args and self.value(args["axis_separators"]) != ():
             raise self.error(args["axis_separators"], "a region has no axis_separators of its own")
         all_strides = strides_of(base)
-        offset = base.elem_offset
+        with self.located(node):
+            offset = plain_offset(base)
         for start, stride in zip(region.mins, all_strides, strict=True):
             offset = sum_of(offset, product_of(start, stride))
         if "elem_offset" in args:

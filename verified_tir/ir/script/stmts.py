@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from verified_tir.ir.expr import Binary, Call, Expr, Var
+from verified_tir.ir.expr import TRUE, Binary, Call, Expr, Var
 from verified_tir.ir.script.arguments import match_arguments
 from verified_tir.ir.script.bindings import ALLOCATIONS, VIEWS, BindingParser, Piece, Wrapper, assemble
 from verified_tir.ir.script.calls import HEAD_ONLY
+from verified_tir.ir.script.device import ENTRY, ENTRY_KEY, HINT, IDS, device_statement, entry, hint
 from verified_tir.ir.script.linear import same_value
 from verified_tir.ir.script.opaque import REDUCER
 from verified_tir.ir.script.source import Located
 from verified_tir.ir.script.values import EnvThread, condition
 from verified_tir.ir.stmt import SKIP, Assert, Assume, AttrStmt, Evaluate, If, Stmt, While, seq
 from verified_tir.ir.sugar import const
+
+NAMELESS_WITH = frozenset({"attr", "hint", "Assert", "let", "Let"})
+"""What stands in a ``with`` and gives nothing a name."""
 
 
 class StmtParser(BindingParser):
@@ -121,6 +125,8 @@ class StmtParser(BindingParser):
         name = self.t_name(value.func) if isinstance(value, ast.Call) else None
         if isinstance(value, ast.Call) and (name == "Allocate" or _is_plain(value.func, "Allocate")):
             return self.allocated(value)
+        if isinstance(value, ast.Call) and (name in IDS or name in (ENTRY, HINT)):
+            return device_statement(self, value, name or "")
         if isinstance(value, ast.Call) and name is not None:
             match name:
                 case "evaluate" | "Evaluate":
@@ -201,6 +207,11 @@ class StmtParser(BindingParser):
 
     def attribute(self, about: Expr | str, key: str, value: ast.expr) -> Wrapper:
         """One attribute over the rest of the scope."""
+        if key == ENTRY_KEY:
+            begin = entry(self, value)
+            if self.value(value) not in (1, TRUE):
+                raise self.error(value, "the attribute that begins a program of a device is True")
+            return lambda body: seq(begin, body)
         made = self.literal(value) or self.argument(value)
         return lambda body: AttrStmt(key, about, made, body)
 
@@ -256,7 +267,9 @@ class StmtParser(BindingParser):
     def with_call(self, item: ast.withitem, call: ast.Call, name: str) -> list[Wrapper]:
         """What ``with T.name(…) as x`` puts around its body."""
         target = item.optional_vars
-        if target is not None and (not isinstance(target, ast.Name) or name in ("attr", "Assert", "let", "Let")):
+        if target is not None and (
+            not isinstance(target, ast.Name) or name in ("attr", "hint", "Assert", "let", "Let")
+        ):
             raise self.error(target, f"T.{name} gives nothing that could be named so")
         bound = target.id if isinstance(target, ast.Name) else "_"
         place: Located = target or call
@@ -264,6 +277,8 @@ class StmtParser(BindingParser):
         match name:
             case "attr":
                 return self.attributes(call)
+            case "hint":
+                return [hint(self, call)]
             case "launch_thread":
                 return [self.launch(place, thread_name(call) if target is None else bound, call)]
             case "LetStmt":

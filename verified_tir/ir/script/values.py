@@ -14,6 +14,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
 from verified_tir.ir.expr import Broadcast, Cast, Expr, IntImm, Undef
 from verified_tir.ir.node import IRError
+from verified_tir.ir.script.metadata import Metadata
 from verified_tir.ir.sugar import as_expr, const
 
 LARGEST_LITERAL = 1 << 64
@@ -56,7 +57,7 @@ class Selection:
 PLAIN_UNDEF = PlainUndef()
 
 Plain: TypeAlias = int | float | bool | PlainUndef
-Value: TypeAlias = "Expr | Plain | Buffer | Selection | str | DType | EnvThread | tuple[Value, ...] | None"
+Value: TypeAlias = "Expr | Plain | Buffer | Selection | str | DType | EnvThread | Metadata | tuple[Value, ...] | None"
 
 
 def is_plain(value: object) -> bool:

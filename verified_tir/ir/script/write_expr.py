@@ -38,7 +38,9 @@ from verified_tir.ir.script.linear import extent_between, is_stable
 from verified_tir.ir.script.literals import LITERAL_BUFFER, LITERAL_DICT, LITERAL_TARGET
 from verified_tir.ir.script.names import Names
 from verified_tir.ir.script.opaque import ALLREDUCE, NAMELESS, REDUCER, STRUCT_GET, TYPED_FIRST, implied_type
+from verified_tir.ir.script.placed import parts as placed_parts
 from verified_tir.ir.script.separators import SeparatorNumbering, shown
+from verified_tir.ir.script.write_device import device_call, quote, strides_as_layout
 from verified_tir.ir.stmt import Annotations, AnnotationValue, Region
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import walk
@@ -61,13 +63,6 @@ _COMPARISONS = 4
 _NOT = 3
 
 
-def quote(text: str) -> str:
-    """A string literal in double quotes."""
-    shown = json.dumps(text, ensure_ascii=False)
-    # not JSON's escapes beyond 16 bits: it writes two, and Python reads them as two characters
-    return "".join(c if c.isascii() else f"\\u{ord(c):04x}" if ord(c) < 1 << 16 else f"\\U{ord(c):08x}" for c in shown)
-
-
 class ExprWriter:
     """Writes expressions with the names in scope."""
 
@@ -76,6 +71,8 @@ class ExprWriter:
         self.functions: Mapping[str, DType] = {}
         """Functions of the same text, with the type that each returns."""
         self.numbering: SeparatorNumbering = "tvm"
+        self.device = False
+        """Whether the function is one of a device, in which strides are written as a layout."""
         self.reducers: tuple[Expr, ...] = ()
         """The reducers that attributes around the place name, the one in force last."""
         self.pointer: PointerType | None = None
@@ -173,6 +170,9 @@ class ExprWriter:
     # -- calls -----------------------------------------------------------------------------------------------------
 
     def _call(self, e: Call, opaque: bool) -> str:
+        told = device_call(self, e)
+        if told is not None:
+            return told
         dtype = pointer_text(self.pointer or HANDLE, ".ty") if e.type is HANDLE else f'"{e.type}"'
         self.pointer = None
         if e.op == "reinterpret":
@@ -185,7 +185,7 @@ class ExprWriter:
         if e.op in (LITERAL_DICT, LITERAL_TARGET, LITERAL_BUFFER, REDUCER):
             return self._literal(e)
         if e.op == "address_of":
-            return f"T.address_of({self.exprs(e.args)})"
+            return f"T.address_of({self.expr(e.args[0])})"
         said = e.op == ALLREDUCE and bool(self.reducers) and e.args[-1:] == self.reducers[-1:]
         args = [self._argument(a) for a in e.args[: len(e.args) - said]]
         if e.op.startswith("@"):
@@ -209,6 +209,10 @@ class ExprWriter:
             return self.expr(e)
         finally:
             self.opaque = False
+
+    def operand(self, e: Expr) -> str:
+        """An operand of an operation on tiles."""
+        return self._argument(e)
 
     def effect(self, e: Expr) -> str:
         """An expression that is evaluated for its effect."""
@@ -282,14 +286,21 @@ class ExprWriter:
         if data:
             parts.append(f"data={self.var(b.data)}")
         if b.strides:
-            parts.append(f"strides={self.shape(b.strides)}")
-        if b.elem_offset is not const(0):
-            parts.append(f"elem_offset={self.expr(b.elem_offset)}")
+            as_layout = self.device and not placed_parts(b.elem_offset)[1]
+            shown_strides = strides_as_layout(self, b, data) if as_layout else [f"strides={self.shape(b.strides)}"]
+            parts += shown_strides
+        offset, layout, address = placed_parts(b.elem_offset)
+        if offset is not const(0):
+            parts.append(f"elem_offset={self.expr(offset)}")
         inherited = b.data.type.scope if data and isinstance(b.data.type, PointerType) else "global"
         if b.scope != "global" or inherited != "global":
             parts.append(f"scope={quote(b.scope)}")
         if b.axis_separators:
             parts.append(f"axis_separators={shown(b.axis_separators, self.numbering)}")
+        if layout:
+            parts.append(f"layout={layout}")
+        if address:
+            parts.append(f"allocated_addr=[{self.exprs(address)}]")
         return ", ".join(parts)
 
     # -- annotations -----------------------------------------------------------------------------------------------
@@ -324,6 +335,8 @@ class ExprWriter:
 def pointer_text(kind: DType | PointerType, suffix: str = "") -> str:
     """``T.handle``, ``T.handle("float32", "shared")``; with ``suffix`` something of such a variable, as a call."""
     match kind:
+        case PointerType(scope="tensormap", element=element) if element is VOID:
+            return f"T.TensorMap(){suffix}"
         case PointerType(element=element, scope=scope):
             space = "" if scope == "global" else quote(scope)
             if element is VOID:

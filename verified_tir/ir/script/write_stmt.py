@@ -12,7 +12,8 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.names import Names
 from verified_tir.ir.script.opaque import REDUCER
-from verified_tir.ir.script.write_expr import ExprWriter, has_let, pointer_text, quote
+from verified_tir.ir.script.write_device import hint_text, id_call, id_lets, quote
+from verified_tir.ir.script.write_expr import ExprWriter, has_let, pointer_text
 from verified_tir.ir.stmt import (
     Allocate,
     Assert,
@@ -92,7 +93,8 @@ class StmtWriter(ExprWriter):
                 self._binding(s, path, depth, last)
             case AttrStmt(key=key, node=node, value=value, body=body):
                 about = quote(node) if isinstance(node, str) else self.expr(node)
-                self.first(path, depth, f"with T.attr({about}, {quote(key)}, {self._argument(value)}):")
+                said = hint_text(self, s) or f"T.attr({about}, {quote(key)}, {self._argument(value)})"
+                self.first(path, depth, f"with {said}:")
                 outer = self.reducers
                 if isinstance(node, Call) and node.op == REDUCER:
                     self.reducers = (*outer, node)
@@ -173,6 +175,15 @@ class StmtWriter(ExprWriter):
 
     def _binding(self, s: LetStmt | Allocate | DeclBuffer, path: Path, depth: int, last: bool) -> None:
         """A binding to the end of the scope, or (if the scope goes on after its body) a ``with``."""
+        if isinstance(s, LetStmt) and last and (numbered := id_lets(s)) is not None:
+            variables, of, body = numbered
+            shown = id_call(self, of)
+            names = ", ".join([self.names.give(v) for v in variables])
+            self.first(path, depth, f"{names} = {shown}")
+            for k in range(len(variables)):
+                self.places[(*path, *(0,) * k)] = self.places[path]
+            self.stmt(body, (*path, *(0,) * len(variables)), depth, last=True)
+            return
         frame: AbstractContextManager[None] = nullcontext() if last else self.names.frame()
         match s:
             case LetStmt(var=var, value=value):
