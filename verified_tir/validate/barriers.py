@@ -34,10 +34,9 @@ from verified_tir.ir.stmt import (
 from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused
-from verified_tir.validate.thread_memory import is_thread
+from verified_tir.validate.thread_loops import Threads, is_thread
 from verified_tir.validate.threads import (
     MISSING,
-    Threads,
     expanded,
     has_barrier,
     in_phases,

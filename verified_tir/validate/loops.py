@@ -33,7 +33,7 @@ from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import EVERY, ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
 from verified_tir.validate.terms import Ids
-from verified_tir.validate.thread_memory import is_thread
+from verified_tir.validate.thread_loops import is_thread
 from verified_tir.validate.threads import KERNEL, PHASE, is_shared, may_meet, slot
 
 Regions: TypeAlias = tuple[tuple[Region, Ids], ...]

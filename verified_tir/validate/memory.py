@@ -31,6 +31,8 @@ from verified_tir.validate.terms import Ids
 ROW_BITS: Final = 32
 SEVERAL: Final = (1 << ROW_BITS) - 1  # read by more than one row
 EVERY: Final = SEVERAL - 1  # accessed by all rows in the same way
+EXCHANGE: Final = "exchange"
+"""The scope of what threads exchange without memory: nobody meets there."""
 LARGEST_BLOCK: Final = 1 << 24
 _MOST_ALLOCATED: Final = 1 << 29  # by all allocations of a run, those that are gone included
 
@@ -184,8 +186,8 @@ class Memory:
 
     def note_write(self, region: Region, block: Block, rows: Ids, at: Ids) -> None:
         """Row ``rows[k]`` of a region writes the scalar ``at[k]``."""
-        if block.serial > region.serial and region.phases is None:
-            return  # made inside the region, for one row alone
+        if _apart(region, block):
+            return
         if region.whole and rows.size and rows[0] == EVERY:
             self._all_write(region, block, at)
         else:
@@ -230,9 +232,16 @@ def _note_write(region: Region, block: Block, rows: Ids, at: Ids) -> None:
         _conflict(region, block, int(rows[k]), others[0])
 
 
+def _apart(region: Region, block: Block) -> bool:
+    """Whether no two rows of a region meet in a block: it was made inside, for one row alone."""
+    if region.phases is not None:
+        return block.scope == EXCHANGE
+    return block.serial > region.serial
+
+
 def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
     """Row ``rows[k]`` of a region reads the scalar ``at[k]``."""
-    if block.serial > region.serial and region.phases is None:
+    if _apart(region, block):
         return
     writer, reader = _owners(region, block)
     serial, keys = region.keys(rows)

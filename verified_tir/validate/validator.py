@@ -26,6 +26,7 @@ from verified_tir.validate.compare import compare, extra_events, holding
 from verified_tir.validate.concrete import Search, search
 from verified_tir.validate.decide import Decision, decide, inputs_to_try, inputs_with_a_meaning
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
+from verified_tir.validate.exchanges import unordered
 from verified_tir.validate.interface import Correspondence, Side, Sides, both_sides, listed
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
@@ -33,7 +34,7 @@ from verified_tir.validate.runs import Run, Runs, builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.solve import Inputs
 from verified_tir.validate.terms import Terms, TooManyTerms
-from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown, Verdict
+from verified_tir.validate.verdict import Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 MOST_OPERATIONS: Final = 20_000_000
 MOST_STEPS: Final = 100_000
@@ -97,6 +98,7 @@ def validate(  # noqa: PLR0913 (all but two by name)
             verdict = compare_on_demand(sides, build, solver, budget=most_operations, elements=most_elements)
     except Refused as problem:
         verdict = Unknown(str(problem))
+    verdict = _in_some_order(verdict, unordered(before, after))
     return Report(verdict, tuple(findings), sizes, build.operations - done, time.perf_counter() - start)
 
 
@@ -226,6 +228,18 @@ def _memories(
             return in_part or Unknown(f"{decision.left} (the programs could not be run)", bool(decision.undecided))
         return found.witness or Unknown(decision.left, bool(decision.undecided))
     return _settled(decision, vacuous)
+
+
+def _in_some_order(verdict: Verdict, sentences: tuple[str, ...]) -> Verdict:
+    """The verdict where *after* takes sums of floats in an order that nothing fixes: they are not the same bits."""
+    if not sentences:
+        return verdict
+    match verdict:
+        case Equal(vacuous=False):
+            return EqualOverReals(sentences)
+        case EqualOverReals() | EqualInPart():
+            return replace(verdict, which=(*verdict.which, *sentences))
+    return verdict
 
 
 def _settled(decision: Decision, vacuous: bool) -> Verdict:
