@@ -216,8 +216,11 @@ def test_inputs_that_violate_an_assumption_are_no_witnesses():
 def test_undecided_addresses_are_unknown_without_a_difference():
     gather = "B[0] = B[A[0] % 4]"
     params = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
-    assert isinstance(verdict(gather, gather, params), Unknown)
+    assert isinstance(verdict(gather, gather, params), Equal)
     assert isinstance(verdict(gather, "B[0] = B[(A[0] + 1) % 4]", params), Different)
+    scatter = "B[A[0] % 4] = B[0]"
+    assert isinstance(verdict(scatter, scatter, params), Unknown)
+    assert isinstance(verdict(scatter, "B[(A[0] + 1) % 4] = B[0]", params), Different)
 
 
 # ------------------------------------------------------------------------------------------------------ branches

@@ -102,6 +102,7 @@ class Loops:
         journal = memory.journal = memory.journal if memory.journal is not None else []
         mark, noted = len(journal), len(events.found)
         nest = _Nest(loops, loops[-1].body, memory.new_region(len(frame.regions), strict=True), watched)
+        nest.region.judged = watched
         try:
             self._expand(nest, 0, frame, [])
         except Conflict as found:

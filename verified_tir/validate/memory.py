@@ -97,6 +97,7 @@ class Region:
     barriers: only in one phase can threads conflict.
 
     ``whole`` is the number of its rows, if these are known, run together, and may stand for each other; else 0.
+    ``judged``: conflicts are races of a marked loop.
     """
 
     depth: int
@@ -106,6 +107,7 @@ class Region:
     phases: Ids | None = None
     matters: Callable[[Conflict], bool] | None = None
     whole: int = 0
+    judged: bool = False
 
     def keys(self, rows: Ids) -> tuple[Ids | int, Ids]:
         """For each row, the serial number in which it can conflict, and that with the number of the row."""
