@@ -277,7 +277,7 @@ class _Ranges:
             if op in ("min", "max") and self.terms.op_of(a) == "const":
                 a, b = b, a
             if op in ("min", "max") and self.terms.op_of(b) == "const":
-                if not self._same(lambda v, op=op, b=b: _EXTREME[op](v, int(self.terms.value(b))), low, high):
+                if not self._same(op, int(self.terms.value(b)), low, high):
                     break
                 base = a
             elif op.startswith("cast:") and self._keeps(op, a, base):
@@ -286,9 +286,10 @@ class _Ranges:
                 break
         return self._based(base, low, high)
 
-    def _same(self, inner: Callable[[int], int], low: int, high: int) -> bool:
+    def _same(self, op: str, bound: int, low: int, high: int) -> bool:
         """Whether a minimum or maximum does to all numbers what clamping to a range does anyway."""
-        return all(_clamp(inner(v), low, high) == _clamp(v, low, high) for v in (low - 1, low, high, high + 1))
+        tried = low - 1, low, high, high + 1
+        return all(_clamp(_EXTREME[op](v, bound), low, high) == _clamp(v, low, high) for v in tried)
 
     def _keeps(self, op: str, inner: int, outer: int) -> bool:
         """Whether a cast is to an integer type that has all values of the inner term."""
