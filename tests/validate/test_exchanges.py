@@ -360,3 +360,76 @@ def test_exchanges_agree_with_threads_in_lock_step(seed):
     found = validate(func, func)
     assert isinstance(found.verdict, Equal)
     assert bool(races) == any("race" in f for f in found.findings), (text, races)
+
+
+# ------------------------------------------------------------------------------------------------- barriers of warps
+
+
+def in_shared_memory(n: int = 50, *, warp: str = "WARP", head: str = SYNC, tail: str = SYNC, by: int = 4) -> str:
+    """As TVM lowers a reduction whose extent is not a multiple of the warp."""
+    lines = [
+        'for bx in T.thread_binding(4, thread="blockIdx.x"):',
+        f'    for tx in T.thread_binding({n}, thread="threadIdx.x"):',
+        f'        S = T.alloc_buffer(({n},), "int32", scope="shared")',
+        "        S[tx] = A[bx, tx]",
+        "        " + SYNC,
+        f"        if tx < {n - 32}:",
+        "            S[tx] = S[tx] + S[tx + 32]",
+        "        " + head,
+        "        if tx < 16:",
+    ]
+    for k in (16, 8, by, 2, 1):
+        lines += [
+            f"            w{k}: T.let[T.int32] = S[tx] + S[tx + {k}]",
+            "            WARP",
+            f"            S[tx] = w{k}",
+        ]
+        lines += ["            WARP"] if k > 1 else []
+    lines += ["        " + tail, "        if tx == 0:", "            B[bx] = S[0]"]
+    return "\n".join(lines).replace("WARP", warp)
+
+
+WAIT = 'T.tvm_storage_sync("warp")'
+
+
+@pytest.mark.parametrize("n", [50, 64])
+def test_threads_of_a_warp_wait_for_each_other(n):
+    found = report(over_threads("int32", extent=n), in_shared_memory(n, warp=WAIT), "int32")
+    assert isinstance(found.verdict, Equal) and found.findings == ()
+    other = in_shared_memory(n, warp=WAIT, by=3)
+    assert isinstance(verdict(over_threads("int32", extent=n), other, "int32"), Different)
+
+
+def test_a_missing_barrier_of_a_warp_is_a_race():
+    good = in_shared_memory(warp=WAIT)
+    for k in range(1, 9):  # but the first one: nobody stores to what others read there
+        parts = good.split(WAIT)
+        bad = WAIT.join(parts[: k + 1]) + "T.evaluate(0)" + WAIT.join(parts[k + 1 :])
+        found = report(over_threads("int32", extent=50), bad, "int32")
+        assert "after: race between threads at S: no barrier is between" in found.findings
+        assert not isinstance(found.verdict, Equal) or found.new_races
+
+
+def test_a_barrier_of_a_warp_does_not_order_other_warps():
+    text = f"""\
+for tx in T.thread_binding(64, thread="threadIdx.x"):
+    S = T.alloc_buffer((64,), "int32", scope="shared")
+    S[tx] = A[0, tx]
+    {WAIT}
+    A[1, tx] = S[INDEX]"""
+    same, other = text.replace("INDEX", "tx // 32 * 32 + 31 - tx % 32"), text.replace("INDEX", "63 - tx")
+    assert report(same, same, "int32").findings == ()
+    assert "before: race between threads at S: no barrier is between" in report(other, other, "int32").findings
+    every = other.replace(WAIT, SYNC)
+    assert report(every, every, "int32").findings == ()
+
+
+@pytest.mark.parametrize("change", [{"head": "T.evaluate(0)"}, {"tail": "T.evaluate(0)"}, {"warp": SYNC}])
+def test_a_barrier_of_some_threads_lies_between_barriers_of_all(change):
+    text = in_shared_memory(**{"warp": WAIT, **change})
+    assert isinstance(verdict(over_threads("int32", extent=50), text, "int32"), Unknown)
+
+
+def test_a_barrier_of_some_threads_under_a_condition_that_is_loaded_is_refused():
+    text = in_shared_memory(warp=WAIT).replace("if tx < 16:", "if S[tx] < 16:")
+    assert isinstance(verdict(over_threads("int32", extent=50), text, "int32"), Unknown)

@@ -8,7 +8,7 @@ from typing import TypeAlias, final
 
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, Var
-from verified_tir.ir.stmt import DeclBuffer, For, LetStmt, Stmt
+from verified_tir.ir.stmt import DeclBuffer, For, If, LetStmt, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import needs_order
@@ -20,7 +20,7 @@ def is_thread(tag: str) -> bool:
     return tag.startswith("threadIdx")
 
 
-Header: TypeAlias = "For | LetStmt | DeclBuffer"  # of which only what it binds counts, not its body
+Header: TypeAlias = "For | LetStmt | DeclBuffer | If"  # of which only what it binds or asks counts, not its body
 
 
 @final
@@ -37,6 +37,11 @@ class Threads:
     room: tuple[tuple[Var, int], ...] = ()
 
     @property
+    def partial(self) -> bool:
+        """Whether only some threads are here: those for which a condition holds."""
+        return any(isinstance(h, If) for h in self.headers)
+
+    @property
     def loops(self) -> tuple[For, ...]:
         return tuple([h for h in self.headers if isinstance(h, For)])
 
@@ -48,6 +53,8 @@ class Threads:
                     stmt = replace(header, body=stmt, annotations=())
                 case LetStmt() | DeclBuffer():
                     stmt = replace(header, body=stmt)
+                case If(condition=c):
+                    stmt = If(c, stmt)
         return stmt
 
     def binding(self, header: Header, *, private: Var | None = None) -> Threads:

@@ -15,7 +15,8 @@ thread; what belongs to the thread block (shared memory) is allocated outside of
 program: the executor, the evaluation on demand and the interpreter run it like any other.
 
 A barrier under a condition, or in a loop whose bounds differ between threads, is refused: some thread would wait for
-ever.
+ever.  A barrier of a warp may be under a condition if what is under it lies between two barriers of the thread block:
+those threads of a warp that come to it wait for each other, and no other thread does anything meanwhile.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Call, Expr, IntImm, Load, StringImm, Var
 from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -48,7 +49,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import map_children, nodes_of, rewrite, walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.exchanges import ALLREDUCE, has_exchange, reduced
-from verified_tir.validate.memory import Refused
+from verified_tir.validate.memory import Refused, Warps
 from verified_tir.validate.shuffles import WARP, Shuffles, masks_of
 from verified_tir.validate.thread_loops import Threads, fixed, is_thread
 from verified_tir.validate.thread_memory import for_each_thread, room_for_each_thread, roomy
@@ -59,6 +60,8 @@ PHASE: Final = "barrier"
 """The attribute in place of a barrier."""
 MISSING: Final = "missing"
 """The scope of a barrier that the program lacks: it orders, but threads that conflict across it are found."""
+WARP_SCOPE: Final = "warp"
+_PARTIAL: Final = "a barrier or an exchange under a condition that threads may decide differently"
 _SLOTS: Final = {"threadIdx.x": (0, 12), "threadIdx.y": (12, 12), "threadIdx.z": (24, 7)}
 SHARED: Final = ("shared", "warp")
 
@@ -66,6 +69,20 @@ SHARED: Final = ("shared", "warp")
 def slot(tag: str) -> int | None:
     """The first bit of a thread's number that is for this coordinate."""
     return _SLOTS[tag][0] if tag in _SLOTS else None
+
+
+@once
+def warps_of(body: Stmt) -> Warps | None:
+    """The warps of the threads in a statement, if these have barriers of their own."""
+    if not any(n.key == PHASE and n.node == WARP_SCOPE for n in nodes_of(body, AttrStmt)):
+        return None
+    extents = {loop.thread: fixed(loop.extent, f"the extent of {loop.thread}") for loop in nodes_of(body, For)
+               if is_thread(loop.thread)}  # fmt: skip
+    places, step = [], 1
+    for tag in sorted(extents):
+        places.append((*_SLOTS[tag], step))
+        step *= extents[tag]
+    return Warps(tuple(places), -(-step // WARP), WARP)
 
 
 def is_shared(scope: str) -> bool:
@@ -193,9 +210,7 @@ class _Phases:
             return threads.around(stmt)
         match stmt:
             case Evaluate(value=Call(op=op) as call) if op == BARRIER:
-                if self._lacks(call, threads):
-                    return Seq(())
-                return AttrStmt(PHASE, "", const(0, INT32), Seq(()))
+                return self._barrier(call, threads)
             case Evaluate(value=Call(op=op) as call) if op == ALLREDUCE:
                 return reduced(call, threads)
             case Store() | Evaluate():
@@ -208,7 +223,7 @@ class _Phases:
                 return self._for(stmt, threads)
             case If(condition=c, then_body=a, else_body=b):
                 if not threads.alike(c):
-                    raise Refused("a barrier or an exchange under a condition that threads may decide differently")
+                    raise Refused(_PARTIAL)
                 return If(c, self.inside(a, threads), None if b is None else self.inside(b, threads))
             case LetStmt():
                 return self._let(stmt, threads)
@@ -223,6 +238,8 @@ class _Phases:
         raise Refused(f"a barrier inside a statement of class {type(stmt).__name__}")
 
     def _exchange(self, stmt: Store | LetStmt | Evaluate, threads: Threads) -> Stmt:
+        if threads.partial:
+            raise Refused(_PARTIAL)
         rest, sent = self.shuffles.without(stmt, threads)
         done = self.inside(rest, threads)
         for buffer, send in reversed(sent):
@@ -232,14 +249,18 @@ class _Phases:
     def _sequence(self, stmts: Sequence[Stmt], threads: Threads) -> Stmt:
         done: list[Stmt] = []
         phase: list[Stmt] = []
-        for s in stmts:
+        for k, s in enumerate(stmts):
             if not splits(s):
                 phase.append(s)
                 continue
             if phase:
                 done.append(threads.around(seq(*phase)))
                 phase = []
-            done.append(self.inside(s, threads))
+            between = 0 < k < len(stmts) - 1 and all(map(_waits_for_block, (stmts[k - 1], stmts[k + 1])))
+            if isinstance(s, If) and between and not threads.alike(s.condition):
+                done.append(self._for_some(s, threads))
+            else:
+                done.append(self.inside(s, threads))
         if phase:
             done.append(threads.around(seq(*phase)))
         return seq(*done)
@@ -292,14 +313,25 @@ class _Phases:
             return DeclBuffer(buffer, self.inside(body, threads))
         return self.inside(body, threads.binding(DeclBuffer(buffer, Seq(()))))
 
-    def _lacks(self, call: Call, threads: Threads) -> bool:
-        """Whether a barrier is one that the program does not have."""
+    def _barrier(self, call: Call, threads: Threads) -> Stmt:
         scope = next((a.value for a in call.args if isinstance(a, StringImm)), "shared")
-        if scope == "warp" and threads.count() > WARP:
-            raise Refused("a barrier of a warp among several warps")
         if scope == "global":
             raise Refused("a barrier between thread blocks")
-        return scope == MISSING
+        if scope == MISSING:  # the program does not have it
+            return Seq(())
+        if threads.partial and scope != WARP_SCOPE:
+            raise Refused(_PARTIAL)
+        warps = scope == WARP_SCOPE and threads.count() > WARP
+        return AttrStmt(PHASE, WARP_SCOPE if warps else "", const(0, INT32), Seq(()))
+
+    def _for_some(self, stmt: If, threads: Threads) -> Stmt:
+        """What those threads do for which a condition holds, in the phases between barriers of their warps."""
+        c, body, otherwise = stmt.condition, stmt.then_body, stmt.else_body
+        again = not any(isinstance(n, Load) or (isinstance(n, Call) and needs_order(n)) for n in walk(c))
+        waits = [n for n in nodes_of(body, Call) if n.op == BARRIER]
+        if otherwise is not None or not again or has_exchange(body) or not all(map(_of_warp, waits)):
+            raise Refused(_PARTIAL)
+        return self.inside(body, threads.binding(If(c, Seq(()))))
 
 
 def expanded(block: Block) -> Stmt:
@@ -312,13 +344,26 @@ def expanded(block: Block) -> Stmt:
                 here = Binary("eq", iv.var, iv.min)
                 first = here if first is None else Binary("and", first, here)
         body = seq(block.init if first is None else If(first, block.init), body)
-    for buffer in reversed(block.alloc_buffers):
-        body = Allocate(buffer, body)
     if not (isinstance(block.predicate, IntImm) and block.predicate.value):
         body = If(block.predicate, body)
+    for buffer in reversed(block.alloc_buffers):  # outside of the condition, where all threads come by
+        body = Allocate(buffer, body)
     for iv in reversed(block.iter_vars):
         body = LetStmt(iv.var, iv.value, body)
     return body
+
+
+def _of_warp(wait: Call) -> bool:
+    """Whether a barrier is one of a warp."""
+    return any(isinstance(a, StringImm) and a.value == WARP_SCOPE for a in wait.args)
+
+
+def _waits_for_block(stmt: Stmt) -> bool:
+    """Whether a statement is a barrier of the thread block that the program has."""
+    match stmt:
+        case Evaluate(value=Call(op=op, args=(StringImm(value=scope), *_))) if op == BARRIER:
+            return scope.startswith("shared")
+    return False
 
 
 def _opened(node: Node) -> Node | None:
