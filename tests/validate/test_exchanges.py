@@ -118,7 +118,10 @@ def test_sums_of_floats_over_threads_have_no_order():
     least = over_threads(combine="T.min(x0, y0)", identity="1e30")
     assert isinstance(verdict(serial("T.min(B[i], A[i, k])"), least), EqualOverReals)
     with_zero = "for i, k in T.grid(4, 32):\n    B[i] = T.Select(k == 0, T.float32(0), B[i]) + A[i, k]"
-    assert not isinstance(verdict(with_zero, over_threads()), (Equal, EqualOverReals))  # of zeros, the sign
+    assert isinstance(verdict(with_zero, over_threads()), EqualOverReals)  # the identity may be among the values
+    with_one = with_zero.replace("T.float32(0)", "T.float32(1)")
+    assert isinstance(verdict(with_one, over_threads()), Different)
+    assert isinstance(verdict(with_one, over_threads(identity="1")), Different)  # that is no identity of a sum
 
 
 def test_a_pair_is_reduced_together():

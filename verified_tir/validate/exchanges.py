@@ -11,14 +11,17 @@ All threads of a thread block take part: an exchange under a condition that thre
 (``threads.py``).  An exchange orders no accesses of memory: what threads touch before it and after it lies in one
 phase.  ``sent`` is no memory of the program (scope ``EXCHANGE``), and nobody meets there.
 
-A reduction over threads combines the values in the order of the threads, and begins with the first one, not with the
-identity.  A float sum that is combined otherwise is the same sum in another order, and the verdict says so; also where
-only one program has the reduction (:func:`unordered`).
+A reduction over threads combines the values in the order of the threads, and begins with the first one; or with the
+identity, if that is asked for: nothing says whether it is among the values.  A float sum that is combined otherwise is
+the same sum in another order, and the verdict says so; also where only one program has the reduction
+(:func:`unordered`).
 """
 
 from __future__ import annotations
 
 import ast
+import math
+import sys
 from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Final
@@ -30,6 +33,7 @@ from verified_tir.ir.expr import (
     Call,
     Cast,
     Expr,
+    FloatImm,
     IfThenElse,
     IntImm,
     Load,
@@ -50,6 +54,8 @@ ACTIVE: Final = "tvm_warp_activemask"
 SHUFFLE: Final = "tvm_warp_shuffle"
 KINDS: Final = {SHUFFLE: "", f"{SHUFFLE}_up": "up", f"{SHUFFLE}_down": "down", f"{SHUFFLE}_xor": "xor"}
 """The calls that are shuffles, and how each finds the lane that it reads."""
+_LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": sys.float_info.max}
+"""The largest finite number of a type."""
 _REDUCER: Final = "comm_reducer{}"
 
 
@@ -60,6 +66,11 @@ def is_exchange(call: Call) -> bool:
 
 def has_exchange(node: Node) -> bool:
     return any(is_exchange(n) for n in nodes_of(node, Call))
+
+
+def has_reduction(func: PrimFunc) -> bool:
+    """Whether threads reduce values that they have."""
+    return any(n.op == ALLREDUCE for n in nodes_of(func.body, Call))
 
 
 def unordered(before: PrimFunc, after: PrimFunc) -> tuple[str, ...]:
@@ -84,7 +95,7 @@ def _reductions(func: PrimFunc) -> Iterator[tuple[Expr, DType, str]]:
 # -------------------------------------------------------------------------------------------- reductions over threads
 
 
-def reduced(call: Call, threads: Threads) -> Stmt:
+def reduced(call: Call, threads: Threads, *, identity: bool = False) -> Stmt:
     """A reduction over threads: all send their values, which are combined, and each thread gets the result.
 
     :raises Refused: if its operands are of another form, or threads that it is over are not around it.
@@ -112,7 +123,8 @@ def reduced(call: Call, threads: Threads) -> Stmt:
         v if _is_true(condition) else IfThenElse(condition, v, i) for v, i in zip(values, identities, strict=True)
     ]
     send = threads.around(seq(*[Store(b, v, (me,)) for b, v in zip(sent, chosen, strict=True)]))
-    combine = _combined(text, sent, total, (me, group), (outer, inner), threads)
+    start = identities if identity else []
+    combine = _combined(text, (sent, total, start), (me, group), (outer, inner), threads)
     take = [Store(b.buffer, Load(t, (group,)), b.indices) for b, t in zip(_places(left), total, strict=True)]
     whole = seq(send, combine, threads.around(seq(*take)))
     for buffer in (*sent, *total):
@@ -122,14 +134,13 @@ def reduced(call: Call, threads: Threads) -> Stmt:
 
 def _combined(
     text: str,
-    sent: Sequence[Buffer],
-    total: Sequence[Buffer],
+    values: tuple[Sequence[Buffer], Sequence[Buffer], Sequence[Expr]],
     at: tuple[Expr, Expr],
     loops: tuple[Sequence[For], Sequence[For]],
     threads: Threads,
 ) -> Stmt:
-    """The values of each group of threads, combined in their order."""
-    (me, group), (outer, inner) = at, loops
+    """The values of each group of threads, combined in their order, after the identities if these are given."""
+    (sent, total, identities), (me, group), (outer, inner) = values, at, loops
     fresh = {loop.var: Var.fresh(loop.var.name, loop.var.dtype) for loop in (*outer, *inner)}
     me, group = substitute(me, fresh), substitute(group, fresh)
     first: Expr = const(1, BOOL)
@@ -138,15 +149,32 @@ def _combined(
         first = here if _is_true(first) else Binary("and", first, here)
     x, y = [Load(t, (group,)) for t in total], [Load(s, (me,)) for s in sent]
     results = _results(text, [*x, *y])
+    if identities and not all(_is_neutral(r, i) for r, i in zip(results, identities, strict=True)):
+        raise Refused("the identity of a reduction over threads is not known to be one")
     names = [Var.fresh(f"next{k}", e.dtype) for k, e in enumerate(results)]
     step: Stmt = seq(*[Store(t, v, (group,)) for t, v in zip(total, names, strict=True)])
     for name, result in reversed(list(zip(names, results, strict=True))):
         step = LetStmt(name, result, step)
-    start = seq(*[Store(t, v, (group,)) for t, v in zip(total, y, strict=True)])
-    body: Stmt = start if _is_true(first) else If(first, start, step)
+    start: Stmt = seq(*[Store(t, v, (group,)) for t, v in zip(total, identities or y, strict=True)])
+    alone = _is_true(first)
+    if identities:
+        body = seq(start if alone else If(first, start), step)
+    else:
+        body = start if alone else If(first, start, step)
     for loop in (*inner, *outer):
         body = For(fresh[loop.var], loop.min, const(threads.extent(loop), loop.extent.dtype), body, "serial")
     return body
+
+
+def _is_neutral(result: Expr, identity: Expr) -> bool:
+    """Whether a value, combined with any other one, gives that one, as far as numbers are real."""
+    match result, identity:
+        case Binary(op=op, a=Load(), b=Load()), IntImm(value=value) | FloatImm(value=value):
+            t = identity.dtype
+            least = t.min_value if t.is_int else -_LARGEST.get(str(t), math.inf)
+            most = t.max_value if t.is_int else _LARGEST.get(str(t), math.inf)
+            return {"add": value == 0, "mul": value == 1, "max": value <= least, "min": value >= most}.get(op, False)
+    return False
 
 
 def _results(text: str, operands: Sequence[Load]) -> list[Expr]:

@@ -119,8 +119,8 @@ def splits(node: Node) -> bool:
     )
 
 
-def in_phases(func: PrimFunc) -> PrimFunc:
-    """The function without barriers, and with shared memory allocated outside of the loops over threads.
+def in_phases(func: PrimFunc, *, identity: bool = False) -> PrimFunc:
+    """The function without barriers and exchanges, and with shared memory allocated outside of the loops over threads.
 
     Loops that are bound to one thread and nested in each other are a program on its way: TVM has yet to unify them.
     Without barriers they stay as they are.
@@ -130,7 +130,7 @@ def in_phases(func: PrimFunc) -> PrimFunc:
     if not splits(func.body):
         return func
     try:
-        return func.with_body(_Phases(masks_of(func)).outside(func.body))
+        return func.with_body(_Phases(masks_of(func), identity=identity).outside(func.body))
     except Refused:
         if has_barrier(func.body) or has_exchange(func.body):
             raise
@@ -142,10 +142,13 @@ def in_phases(func: PrimFunc) -> PrimFunc:
 
 @final
 class _Phases:
-    """Moves loops over threads inwards to the phases; ``masks`` are the values of masks (``exchanges.py``)."""
+    """Moves loops over threads inwards to the phases.
 
-    def __init__(self, masks: Mapping[Var, Sequence[Expr]]) -> None:
-        self.masks = masks
+    ``masks`` are the values of masks (``shuffles.py``); ``identity``: reductions over threads begin with it.
+    """
+
+    def __init__(self, masks: Mapping[Var, Sequence[Expr]], *, identity: bool) -> None:
+        self.masks, self.identity = masks, identity
         self.shuffles = Shuffles(masks, frozenset())
         self._blocks = 0  # loops over thread blocks around
         self._roomy: set[Var] = set()
@@ -212,7 +215,7 @@ class _Phases:
             case Evaluate(value=Call(op=op) as call) if op == BARRIER:
                 return self._barrier(call, threads)
             case Evaluate(value=Call(op=op) as call) if op == ALLREDUCE:
-                return reduced(call, threads)
+                return reduced(call, threads, identity=self.identity)
             case Store() | Evaluate():
                 return self._exchange(stmt, threads)
             case LetStmt() if has_exchange(stmt.value):

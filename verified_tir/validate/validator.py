@@ -20,13 +20,13 @@ import numpy.typing as npt
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
-from verified_tir.validate.barriers import spelled_out
+from verified_tir.validate.barriers import spelled_out, with_identities
 from verified_tir.validate.calls import declares_calls
 from verified_tir.validate.compare import compare, extra_events, holding
 from verified_tir.validate.concrete import Search, search
 from verified_tir.validate.decide import Decision, decide, inputs_to_try, inputs_with_a_meaning
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
-from verified_tir.validate.exchanges import unordered
+from verified_tir.validate.exchanges import has_reduction, unordered
 from verified_tir.validate.interface import Correspondence, Side, Sides, both_sides, listed
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
@@ -34,7 +34,7 @@ from verified_tir.validate.runs import Run, Runs, builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.solve import Inputs
 from verified_tir.validate.terms import Terms, TooManyTerms
-from verified_tir.validate.verdict import Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
+from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 MOST_OPERATIONS: Final = 20_000_000
 MOST_STEPS: Final = 100_000
@@ -99,6 +99,8 @@ def validate(  # noqa: PLR0913 (all but two by name)
     except Refused as problem:
         verdict = Unknown(str(problem))
     verdict = _in_some_order(verdict, unordered(before, after))
+    if isinstance(verdict, (Unknown, Different)) and has_reduction(after) and not has_reduction(before):
+        verdict = _with_identities(before, after, sizes, maps or {}, solver, limits) or verdict
     return Report(verdict, tuple(findings), sizes, build.operations - done, time.perf_counter() - start)
 
 
@@ -115,6 +117,23 @@ def validate_sizes(
     return tuple(
         [validate(before, after, sizes=s, maps=maps, most_operations=most_operations, solver=solver) for s in sizes]
     )
+
+
+def _with_identities(
+    before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence], solver: Solver,
+    limits: _Limits,
+) -> Verdict | None:  # fmt: skip
+    """The verdict if reductions over threads, which only *after* has, begin with the identity; only if it is equal."""
+    build = Builder(Terms())
+    try:
+        sides = both_sides(spelled_out(before), with_identities(after), sizes, maps)
+        if limits.elements and too_long(sides, limits.operations):
+            verdict = compare_on_demand(sides, build, solver, budget=limits.operations, elements=limits.elements)
+        else:
+            verdict, _ = _judge(sides, build, solver, [], limits)
+    except (Refused, TooManyTerms):
+        return None
+    return None if isinstance(verdict, (Unknown, Different)) else _in_some_order(verdict, unordered(before, after))
 
 
 _Tried: TypeAlias = Callable[..., Search]
