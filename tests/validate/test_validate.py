@@ -199,6 +199,19 @@ def test_products_with_zero_keep_undef():
     assert not isinstance(verdict(store("T.Select(A[0] > 0, 0, 0)"), store(f"{cast} * 0"), INTS), Equal)
 
 
+def test_a_vacuous_verdict_names_the_undefined_behaviour():
+    bounds = "B is accessed out of bounds, on every input"
+    for body, said in (
+        ("B[4] = 1", f"vacuous: before has undefined behaviour: {bounds}"),
+        ("assert False, 'never'", "the assertion 'never', on every input"),
+        ("if A[0] > 0:\n    B[4] = 1\nif A[0] < 1:\n    B[5] = 1", f"{bounds} that was tried"),
+        ("T.assume(A[0] * 2 == 7)", "an assumption is false, on every input that was tried"),
+    ):
+        found = verdict(f"B[1] = 1\n{body}", "B[1] = 1", INTS)
+        assert isinstance(found, Equal) and found.vacuous and said in str(found)
+    assert verdict("B[1] = 1", "B[1] = 1", INTS).undefined == ""
+
+
 def test_undefined_behaviour_on_a_condition_about_data():
     bad = "if A[0] > 0:\n    B[4] = 1"
     assert isinstance(verdict("B[1] = 1", f"B[1] = 1\n{bad}", INTS), Different)

@@ -39,6 +39,7 @@ from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOv
 MOST_OPERATIONS: Final = 20_000_000
 MOST_STEPS: Final = 100_000
 LONGER: Final = 20
+_KINDS: Final = 3  # of undefined behaviour, in a sentence
 BUDGET: Final = 300_000  # of Z3, for each question: there may be many
 
 
@@ -172,8 +173,9 @@ def _judge(
         else:
             first = _run(sides[0], "before", build, limits, findings)
         if first.undefined is not None or first.asserted is not None:
+            end = first.undefined or f"the assertion {first.asserted!r}"
             findings.append(f"before: ends on every input by {first.undefined or first.asserted}")
-            return Equal(vacuous=True), None
+            return Equal(vacuous=True, undefined=f"{end}, on every input"), None
         start = build.operations
         second = _run(sides[1], "after", build, limits, findings)
         kept = Run(sides[1], build, second, build.operations - start)
@@ -246,7 +248,12 @@ def _memories(
             in_part = replayed_in_part(sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
             return in_part or Unknown(f"{decision.left} (the programs could not be run)", bool(decision.undecided))
         return found.witness or Unknown(decision.left, bool(decision.undecided))
-    return _settled(decision, vacuous)
+    settled = _settled(decision, vacuous)
+    if not vacuous or not isinstance(settled, (Equal, EqualOverReals)):
+        return settled
+    kinds = list(dict.fromkeys(first.events.values()))
+    more = f" and {len(kinds) - _KINDS} other kinds" if len(kinds) > _KINDS else ""
+    return replace(settled, undefined=", or ".join(kinds[:_KINDS]) + f"{more}, on every input that was tried")
 
 
 def _in_some_order(verdict: Verdict, sentences: tuple[str, ...]) -> Verdict:
