@@ -299,9 +299,36 @@ for bx in T.thread_binding(4, thread="blockIdx.x"):
     assert isinstance(verdict(serial(), once, "int32"), Different)
     other = text.replace("for tx in T.thread_binding(32", "for tx in T.thread_binding(16", 1)
     assert not isinstance(verdict(serial(), other, "int32"), (Equal, EqualOverReals))
+    between = text.replace("        own[0] = A[bx, tx]", "        for k in range(2):\n            own[0] = A[bx, tx]")
+    assert isinstance(verdict(serial(), between, "int32"), Equal)
+    nested = text.replace("    for k in range(1):", "    for ty in T.thread_binding(1, thread='threadIdx.y'):")
+    assert not isinstance(verdict(serial(), nested, "int32"), (Equal, EqualOverReals))  # other threads, perhaps
     kept = text.replace("        own[0] = A", "        if bx == 0:\n            own[0] = A")
     found = verdict(serial("B[i] + A[0, k]").replace("= A[i, k]", "= A[0, k]"), kept, "int32")
     assert isinstance(found, Different) and found.after is None  # another thread block's is not there
+
+
+def test_what_a_thread_keeps_in_a_loop_between_its_coordinates():
+    text = """\
+for bx in T.thread_binding(4, thread="blockIdx.x"):
+    own = T.alloc_buffer((1,), "int32", scope="local")
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        for k in range(EXTENT):
+            for ty in T.thread_binding(4, thread="threadIdx.y"):
+                if k == 0:
+                    own[0] = A[bx, tx * 4 + ty]
+    for tx in T.thread_binding(8, thread="threadIdx.x"):
+        for ty in T.thread_binding(4, thread="threadIdx.y"):
+            r = T.alloc_buffer((1,), "int32", scope="local")
+            with T.attr(T.comm_reducer(lambda x0, y0: x0 + y0, [T.int32(0)]), "reduce_scope", 0):
+                T.tvm_thread_allreduce(T.uint32(1), own[0], T.bool(True), r[0], tx, ty)
+            if tx == 0 and ty == 0:
+                B[bx] = r[0]"""
+    for extent in "12":
+        assert isinstance(verdict(serial(), text.replace("EXTENT", extent), "int32"), Equal)
+    assert isinstance(verdict(serial(), text.replace("EXTENT", "2").replace("k == 0", "k == 2"), "int32"), Different)
+    other = text.replace("EXTENT", "1").replace("tx * 4 + ty", "tx * 4")
+    assert isinstance(verdict(serial(), other, "int32"), Different)
 
 
 # --------------------------------------------------------------------------------------------------- random programs

@@ -84,7 +84,7 @@ def room_for_each_thread(made: Allocate, *, within: bool) -> Stmt:
         raise Refused(f"{name}, of which each thread has its own, is allocated outside of a loop around the threads")
     outer: Path = (*common[: places[-1]], 0) if places else ()
     body, whole, seen = made.body, made.buffer, set()
-    bodies = [_innermost(made.body, path) for path in paths]
+    bodies = [_innermost(made.body, path, kept=True) for path in paths]
     for path in bodies:
         loops = [s for k in range(len(path)) if isinstance(s := at(made.body, path[:k]), For) and is_thread(s.thread)]
         seen.add(frozenset((loop.thread, loop.min, loop.extent) for loop in loops))
@@ -125,7 +125,7 @@ def _fresh(loop: For) -> bool:
     return once or loop.thread.startswith("blockIdx") or loop.kind == "parallel"
 
 
-def _innermost(root: Stmt, path: Path) -> Path:
+def _innermost(root: Stmt, path: Path, *, kept: bool = False) -> Path:
     """Where the body of the innermost of some loops over threads is that have nothing beside each other."""
     found = path = (*path, 0)
     while True:
@@ -134,6 +134,8 @@ def _innermost(root: Stmt, path: Path) -> Path:
                 found = path = (*path, 0)
             case LetStmt() | DeclBuffer() | AttrStmt() | Allocate():
                 path = (*path, 0)
+            case For(thread="", extent=extent) if kept or (isinstance(extent, IntImm) and extent.value == 1):
+                path = (*path, 0)  # each iteration finds what the last one left, if that is kept
             case Block(is_label=True):
                 path = (*path, 0)
             case _:
