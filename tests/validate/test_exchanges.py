@@ -195,6 +195,15 @@ for tx in T.thread_binding(32, thread="threadIdx.x"):
     assert "after: race between threads at S: no barrier is between" in report(good, bad, "int32").findings
 
 
+def test_a_store_by_all_threads_to_one_place_is_a_race():
+    one = over_threads("int32")
+    for value in ("A[bx, tx]", "r[0] + tx"):  # the last thread's would stay
+        every = over_threads("int32", write=f"B[bx] = {value}")
+        found = report(one, every, "int32")
+        assert found.new_races == ("after: race between threads at B: no barrier is between",)
+        assert isinstance(found.verdict, Different)
+
+
 # ---------------------------------------------------------------------------------------------------------- shuffles
 
 
