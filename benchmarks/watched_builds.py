@@ -198,7 +198,14 @@ BUILDS: Final[dict[str, tuple[Callable[[], Any], Callable[[Any], None]]]] = {
 
 # ---------------------------------------------------------------------------------------------------- measuring
 
-_EQUAL: Final = ("equal", "equal at sizes", "equal over the reals", "equal in part", "vacuous")
+_EQUAL: Final = (
+    "equal",
+    "equal at sizes",
+    "equal over the reals",
+    "equal up to excess precision",
+    "equal in part",
+    "vacuous",
+)
 
 
 def unread(report: StepReport) -> bool:
@@ -212,7 +219,8 @@ def watched(name: str, options: argparse.Namespace) -> tuple[list[StepReport], f
     build(make())
     alone = time.perf_counter() - start
     instrument = ValidatingInstrument(
-        on_different="collect", limits=Limits(seconds=options.seconds), show_table=False, jobs=options.jobs,
+        on_different="collect", limits=Limits(seconds=options.seconds, excess_precision=options.excess_precision),
+        show_table=False, jobs=options.jobs,
         total_seconds=options.total,
     )  # fmt: skip
     start, processor = time.perf_counter(), time.process_time()
@@ -242,6 +250,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="for one comparison")
     parser.add_argument("--total", type=float, help="for all comparisons of a build")
     parser.add_argument("--jobs", type=int, default=0, help="other processes that compare")
+    parser.add_argument("--excess-precision", action="store_true", help="bfloat16 may be computed in float32")
     parser.add_argument("--reasons", action="store_true")
     parser.add_argument("--json", type=Path, help="write all reports to this folder, one file a build")
     options = parser.parse_args()
@@ -255,7 +264,7 @@ def main() -> int:
         if options.reasons:
             told = Counter(
                 f"{r.status}: {r.text[:150]}  [{r.step}]" for r in reports
-                if r.status not in (*_EQUAL[:3], "unchanged", "composed", "not validated")
+                if r.status not in (*_EQUAL[:4], "unchanged", "composed", "not validated")
             )  # fmt: skip
             for text, count in told.most_common():
                 print(f"    {count:4} {text}", flush=True)

@@ -174,7 +174,7 @@ def test_functions_of_relax_are_listed_and_those_of_tir_inside_are_validated() -
     assert {status for _, status, _ in found} == {"not validated", "composed", "equal"}
 
 
-def test_what_cannot_be_read_is_unknown_with_the_construct() -> None:
+def test_a_reduction_over_threads_has_no_order() -> None:
     sch = tvm.s_tir.Schedule(
         function(SYMBOLIC.replace("(n, m)", "(8, 32)").replace("(n,)", "(8,)").replace("n, m", "8, 32"))
     )
@@ -185,8 +185,8 @@ def test_what_cannot_be_read_is_unknown_with_the_construct() -> None:
     with tvm.transform.PassContext(instruments=[instrument]):
         s_tir.LowerCrossThreadReduction()(sch.mod)
     (report,) = instrument.reports
-    assert report.status == "unknown"
-    assert report.text == "unknown: tvm_thread_allreduce exchanges values between threads"
+    assert report.status == "equal over the reals"
+    assert "cross_thread_B combines floats of several threads" in report.text
 
 
 # -- semantics that are not TVM's --------------------------------------------------------------------------------------

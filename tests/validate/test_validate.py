@@ -199,6 +199,19 @@ def test_products_with_zero_keep_undef():
     assert not isinstance(verdict(store("T.Select(A[0] > 0, 0, 0)"), store(f"{cast} * 0"), INTS), Equal)
 
 
+def test_a_vacuous_verdict_names_the_undefined_behaviour():
+    bounds = "B is accessed out of bounds, on every input"
+    for body, said in (
+        ("B[4] = 1", f"vacuous: before has undefined behaviour: {bounds}"),
+        ("assert False, 'never'", "the assertion 'never', on every input"),
+        ("if A[0] > 0:\n    B[4] = 1\nif A[0] < 1:\n    B[5] = 1", f"{bounds} that was tried"),
+        ("T.assume(A[0] * 2 == 7)", "an assumption is false, on every input that was tried"),
+    ):
+        found = verdict(f"B[1] = 1\n{body}", "B[1] = 1", INTS)
+        assert isinstance(found, Equal) and found.vacuous and said in str(found)
+    assert verdict("B[1] = 1", "B[1] = 1", INTS).undefined == ""
+
+
 def test_undefined_behaviour_on_a_condition_about_data():
     bad = "if A[0] > 0:\n    B[4] = 1"
     assert isinstance(verdict("B[1] = 1", f"B[1] = 1\n{bad}", INTS), Different)
@@ -216,8 +229,11 @@ def test_inputs_that_violate_an_assumption_are_no_witnesses():
 def test_undecided_addresses_are_unknown_without_a_difference():
     gather = "B[0] = B[A[0] % 4]"
     params = 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'
-    assert isinstance(verdict(gather, gather, params), Unknown)
+    assert isinstance(verdict(gather, gather, params), Equal)
     assert isinstance(verdict(gather, "B[0] = B[(A[0] + 1) % 4]", params), Different)
+    scatter = "B[A[0] % 4] = B[0]"
+    assert isinstance(verdict(scatter, scatter, params), Unknown)
+    assert isinstance(verdict(scatter, "B[(A[0] + 1) % 4] = B[0]", params), Different)
 
 
 # ------------------------------------------------------------------------------------------------------ branches

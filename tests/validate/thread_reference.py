@@ -1,8 +1,9 @@
 """A slow reference for programs with barriers: thread by thread, each until its next barrier.
 
 It knows loops, branches, lets, allocations and stores of numbers; enough for the tests.  A thread is a generator that
-yields at barriers.  Undefined elements are ``None``.  ``races`` are the blocks in which two threads met between two
-barriers, one of them writing.
+yields at barriers, and what it gives where threads exchange values: shuffles that are stored as they are, and sums over
+threads.  It is sent what it gets.  Undefined elements are ``None``.  ``races`` are the blocks in which two threads met
+between two barriers, one of them writing.
 """
 
 from __future__ import annotations
@@ -104,6 +105,15 @@ def run(stmt, env, shared=None):
             yield from run(body, env, shared)
         case AttrStmt(body=body):
             yield from run(body, env, shared)
+        case Store(buffer=b, indices=indices, value=Call(op="tvm_warp_activemask")):
+            env[b.data][tuple(value(i, env) for i in indices)] = yield "active", env["xyz"]
+        case Store(buffer=b, indices=indices, value=Call(op=op, args=args)) if op.startswith("tvm_warp_shuffle"):
+            given = [value(a, env) for a in args]
+            env[b.data][tuple(value(i, env) for i in indices)] = yield op, env["xyz"], *given
+        case Evaluate(value=Call(op="tvm_thread_allreduce", args=(_, v, c, Load(buffer=b, indices=indices), *over, _))):
+            given = value(v, env) if value(c, env) else 0
+            over = {e.name for e in over}
+            env[b.data][tuple(value(i, env) for i in indices)] = yield "sum", env["xyz"], given, over
         case Store(buffer=b, indices=indices, value=v):
             at, stored = tuple(value(i, env) for i in indices), value(v, env)
             env["log"].touch(env[b.data], at, b.name, write=True)
@@ -122,23 +132,62 @@ def forked(stmt, env):
     start = value(stmt.min, env)
     found = []
     for k in range(start, start + value(stmt.extent, env)):
-        found += forked(stmt.body, {**env, stmt.var: k})
+        here = {**env.get("xyz", {}), stmt.var.name: (stmt.thread, k, value(stmt.extent, env))}
+        found += forked(stmt.body, {**env, stmt.var: k, "xyz": here})
     return found
 
 
 def together(threads, log) -> None:
-    """Each thread until its next barrier, in turns."""
+    """Each thread until its next barrier, in turns; exchanges are made when all threads have come to them."""
+    given = [None] * len(threads)
     while threads:
-        waiting = []
-        log.seen = {}
+        events, waiting = [], []
         for number, thread in enumerate(threads):
             log.thread = number
-            if next(thread, None) is not None:
+            try:
+                events.append(thread.send(given[number]))
                 waiting.append(thread)
+            except StopIteration:
+                pass
         log.thread = None
-        if waiting and len(waiting) != len(threads):
+        if waiting and (len(waiting) != len(threads) or len({e if e == "barrier" else e[0] for e in events}) > 1):
             raise Deadlock
+        if events and events[0] != "barrier":
+            given = exchanged(events)
+        else:
+            log.seen, given = {}, [None] * len(waiting)
         threads = waiting
+
+
+def exchanged(events):
+    """What each thread gets."""
+    kind = events[0][0]
+    if kind == "sum":
+        apart = [tuple(k for name, (_, k, _) in e[1].items() if name not in e[3]) for e in events]
+        sums = {}
+        for key, (_, _, x, _) in zip(apart, events, strict=True):
+            sums[key] = x if key not in sums else None if None in (x, sums[key]) else sums[key] + x
+        return [sums[key] for key in apart]
+    numbers = [number_of(e[1]) for e in events]
+    if kind == "active":
+        return [sum(1 << m % 32 for m in numbers if m // 32 == n // 32) for n in numbers]
+    at = {n: k for k, n in enumerate(numbers)}
+    found = []
+    for n, (_, _, mask, mine, by, width, _) in zip(numbers, events, strict=True):
+        lane = n % width
+        place = {"up": lane - by, "down": lane + by, "xor": lane ^ by}.get(kind.rpartition("_")[2], by % width)
+        other = n - lane + place if 0 <= place < width else n
+        named = mask is not None and other in at and mask >> other % 32 & 1 and mask >> n % 32 & 1
+        found.append(mine if other == n else events[at[other]][3] if named else None)
+    return found
+
+
+def number_of(xyz) -> int:
+    """The number of a thread in its thread block."""
+    found = 0
+    for _, k, extent in sorted(xyz.values(), reverse=True):
+        found = found * extent + k
+    return found
 
 
 def run_function(func, arrays):

@@ -34,10 +34,9 @@ from verified_tir.ir.stmt import (
 from verified_tir.ir.visit import walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import Refused
-from verified_tir.validate.thread_memory import is_thread
+from verified_tir.validate.thread_loops import Threads, is_thread
 from verified_tir.validate.threads import (
     MISSING,
-    Threads,
     expanded,
     has_barrier,
     in_phases,
@@ -53,12 +52,22 @@ def spelled_out(func: PrimFunc) -> PrimFunc:
 
     :raises Refused: where threads may not all reach a barrier, or what they keep past it cannot be given room.
     """
+    return _spelled_out(func, identity=False)
+
+
+@once
+def with_identities(func: PrimFunc) -> PrimFunc:
+    """The same, but reductions over threads begin with the identity."""
+    return _spelled_out(func, identity=True)
+
+
+def _spelled_out(func: PrimFunc, *, identity: bool) -> PrimFunc:
     if any(isinstance(n, Block) and n.iter_vars for n in walk(func.body)):
-        return in_phases(func)
+        return in_phases(func, identity=identity)
     try:
-        return in_phases(complete(func))
+        return in_phases(complete(func), identity=identity)
     except Refused:
-        return in_phases(func)
+        return in_phases(func, identity=identity)
 
 
 def complete(func: PrimFunc) -> PrimFunc:

@@ -35,8 +35,9 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.stmt import Store
+from verified_tir.validate import gathers
 from verified_tir.validate.access import Access
-from verified_tir.validate.calls import Calls
+from verified_tir.validate.calls import Calls, is_data
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import Mask, Refused, UndefinedRun
 from verified_tir.validate.numbers import fit, leaves_uint64, operate
@@ -132,8 +133,8 @@ class Evaluator:
             case LetExpr(var=var, value=v, body=body):
                 frame.values[var] = self.evaluate(v, frame)
                 return self.evaluate(body, frame)
-            case Load(buffer=buffer):
-                return Value(expr.dtype, None, self.access.load(frame, buffer, *self.accessed(expr, frame)))
+            case Load():
+                return Value(expr.dtype, None, self._load(expr, frame))
             case Call():
                 return self._call(expr, frame)
         raise Refused(f"an expression of class {type(expr).__name__} as a value")
@@ -304,6 +305,21 @@ class Evaluator:
     def indices(self, name: str, indices: Sequence[Expr], frame: Frame) -> list[Ids]:
         """Known indices of an access."""
         return [self.number(e, frame, "undef index", f"an index of {name}") for e in indices]
+
+    def _load(self, expr: Load, frame: Frame) -> Ids:
+        found = self._gathered(expr, frame)
+        return found if found is not None else self.access.load(frame, expr.buffer, *self.accessed(expr, frame))
+
+    def _gathered(self, expr: Load, frame: Frame) -> Ids | None:
+        """The terms at indices that depend on data; ``None`` if none does."""
+        if not any(is_data(e, self.data) for e in expr.indices) or expr.predicate is not None:
+            return None
+        values = [self.evaluate(e, frame) for e in expr.indices]
+        numbers = [self.known(v) for v in values]
+        if all(n is not None for n in numbers) or any((v.array == UNDEF_ID).any() for v in values if v.ids is not None):
+            return None
+        indices = [(v.array, False) if n is None else (n, True) for v, n in zip(values, numbers, strict=True)]
+        return gathers.load(self.access, frame, expr.buffer, indices, expr.indices[-1].dtype.lanes, expr.dtype.scalar)
 
     def accessed(self, node: Load | Store, frame: Frame) -> tuple[list[Ids], int, Ids | None]:
         """What is accessed: known indices, how many elements, and which of them if there is a mask."""

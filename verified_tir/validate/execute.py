@@ -39,7 +39,7 @@ from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.loops import Loops
 from verified_tir.validate.memory import Mask, Refused, View
 from verified_tir.validate.terms import TooManyTerms
-from verified_tir.validate.threads import KERNEL, PHASE
+from verified_tir.validate.threads import KERNEL, PHASE, WARP_SCOPE
 
 _LARGEST_LOOP: Final = 1 << 24
 _ITERATION: Final = 3000
@@ -123,9 +123,9 @@ class Executor:
             case DeclBuffer(buffer=buffer, body=body):
                 self._declare(buffer, frame)
                 self.run(body, frame)
-            case AttrStmt(key=key, body=body):
+            case AttrStmt(key=key, node=node, body=body):
                 if key == PHASE:
-                    self.loops.barrier(frame)
+                    self.loops.barrier(frame, of_warp=node == WARP_SCOPE)
                 self.run(body, frame) if key != KERNEL else self.loops.kernel(body, frame)
             case Block():
                 self._block(stmt, frame)

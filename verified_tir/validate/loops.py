@@ -33,8 +33,8 @@ from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import EVERY, ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
 from verified_tir.validate.terms import Ids
-from verified_tir.validate.thread_memory import is_thread
-from verified_tir.validate.threads import KERNEL, PHASE, is_shared, may_meet, slot
+from verified_tir.validate.thread_loops import is_thread
+from verified_tir.validate.threads import KERNEL, PHASE, is_shared, may_meet, slot, warps_of
 
 Regions: TypeAlias = tuple[tuple[Region, Ids], ...]
 MOST_ROWS: Final = 1 << 16
@@ -102,6 +102,7 @@ class Loops:
         journal = memory.journal = memory.journal if memory.journal is not None else []
         mark, noted = len(journal), len(events.found)
         nest = _Nest(loops, loops[-1].body, memory.new_region(len(frame.regions), strict=True), watched)
+        nest.region.judged = watched
         try:
             self._expand(nest, 0, frame, [])
         except Conflict as found:
@@ -227,12 +228,9 @@ class Loops:
 
     def kernel(self, body: Stmt, frame: Frame) -> None:
         """The threads of thread blocks, one block in each row: who meets whom between two barriers is watched."""
-        memory = self.evaluator.access.memory
-        region = memory.new_region(len(frame.regions), strict=False)
         blocks = np.arange(frame.count, dtype=np.int64)
-        region.phases = np.zeros(frame.count, dtype=np.int64)
-        memory.new_phase(region, blocks)
-        frame = replace(frame, regions=(*frame.regions, (region, blocks << ROW_BITS)))
+        regions = self._thread_regions(body, len(frame.regions), blocks)
+        frame = replace(frame, regions=(*frame.regions, *[(region, blocks << ROW_BITS) for region in regions]))
         one_by_one = frame.count > 1 and any(_is_bound_twice(loop) for loop in nodes_of(body, For))
         self._kernels += 1
         try:
@@ -240,17 +238,28 @@ class Loops:
                 self.execute(body, part)
         finally:
             self._kernels -= 1
-        found = region.conflict
-        if found is not None:
+        for found in [region.conflict for region in regions if region.conflict is not None]:
             self.findings[f"race between threads at {found.block}: no barrier is between"] = None
             if is_shared(found.scope):
                 self.races.add(found.block)
 
-    def barrier(self, frame: Frame) -> None:
-        """All threads of the thread blocks in the rows have arrived."""
+    def _thread_regions(self, body: Stmt, depth: int, blocks: Ids) -> list[Region]:
+        """The region of the threads of each block; two where warps have barriers of their own."""
+        memory = self.evaluator.access.memory
+        warps = warps_of(body)
+        found = [memory.new_region(depth + k, strict=False) for k in range(1 if warps is None else 2)]
+        for region in found:
+            region.warps, region.within = warps, region is not found[0]
+            units = blocks.size * (warps.count if warps is not None and region.within else 1)
+            region.phases = np.zeros(units, dtype=np.int64)
+            memory.new_phase(region, blocks)
+        return found
+
+    def barrier(self, frame: Frame, *, of_warp: bool) -> None:
+        """All threads of the thread blocks in the rows have arrived; or those of each warp."""
         memory = self.evaluator.access.memory
         for region, numbers in frame.regions:
-            if region.phases is not None:
+            if region.phases is not None and (region.within or not of_warp):
                 memory.new_phase(region, numbers >> ROW_BITS)
 
 
@@ -289,7 +298,9 @@ def _one_for_all(frame: Frame) -> Frame:
         if (numbers == numbers[0]).all():
             regions.append((region, numbers[:1]))
         elif region.phases is not None:
-            regions += [(region, numbers[:1]), (region, numbers[numbers != numbers[0]][:1])]
+            serials, keys = region.keys(numbers)
+            others = (serials == np.broadcast_to(serials, numbers.shape)[0]) & (keys != keys[0])
+            regions += [(region, numbers[:1]), *[(region, numbers[k : k + 1]) for k in np.flatnonzero(others)[:1]]]
         else:
             regions.append((region, np.full(1, EVERY, dtype=np.int64)))
     return replace(frame.pick(np.zeros(1, dtype=np.int64)), regions=tuple(regions))

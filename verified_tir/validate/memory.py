@@ -31,6 +31,8 @@ from verified_tir.validate.terms import Ids
 ROW_BITS: Final = 32
 SEVERAL: Final = (1 << ROW_BITS) - 1  # read by more than one row
 EVERY: Final = SEVERAL - 1  # accessed by all rows in the same way
+EXCHANGE: Final = "exchange"
+"""The scope of what threads exchange without memory: nobody meets there."""
 LARGEST_BLOCK: Final = 1 << 24
 _MOST_ALLOCATED: Final = 1 << 29  # by all allocations of a run, those that are gone included
 
@@ -83,6 +85,24 @@ class Block:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Warps:
+    """The warps of thread blocks: ``places`` has, for each coordinate, its first bit in the number of a thread, its
+    number of bits, and how many threads a step along it passes."""
+
+    places: tuple[tuple[int, int, int], ...]
+    count: int
+    size: int
+
+    def of(self, threads: Ids) -> Ids:
+        """The numbers of the warps of threads."""
+        number: Ids = np.zeros(threads.shape, dtype=np.int64)
+        for first, bits, step in self.places:
+            number = number + (threads >> first & (1 << bits) - 1) * step
+        return number // self.size
+
+
+@final
 @dataclass(slots=True, eq=False)
 class Region:
     """``depth`` counts the regions around it, ``serial`` tells the regions of a run apart.
@@ -95,6 +115,10 @@ class Region:
     barriers: only in one phase can threads conflict.
 
     ``whole`` is the number of its rows, if these are known, run together, and may stand for each other; else 0.
+    ``warps`` are of two such regions, in programs with barriers of warps: in one of them, threads of different warps
+    conflict; in the other one (``within``) threads of one warp, which has phases of its own.
+
+    ``judged``: conflicts are races of a marked loop.
     """
 
     depth: int
@@ -104,13 +128,21 @@ class Region:
     phases: Ids | None = None
     matters: Callable[[Conflict], bool] | None = None
     whole: int = 0
+    judged: bool = False
+    warps: Warps | None = None
+    within: bool = False
 
     def keys(self, rows: Ids) -> tuple[Ids | int, Ids]:
         """For each row, the serial number in which it can conflict, and that with the number of the row."""
         if self.phases is None:
             return self.serial, (self.serial << ROW_BITS) | rows
-        serials = self.phases[rows >> ROW_BITS]
-        return serials, (serials << ROW_BITS) | (rows & SEVERAL)
+        blocks, threads = rows >> ROW_BITS, rows & SEVERAL
+        if self.warps is None:
+            serials = self.phases[blocks]
+            return serials, (serials << ROW_BITS) | threads
+        warps = self.warps.of(threads)
+        serials = self.phases[blocks * self.warps.count + warps if self.within else blocks]
+        return serials, (serials << ROW_BITS) | (threads if self.within else warps)
 
 
 @final
@@ -163,6 +195,8 @@ class Memory:
     def new_phase(self, region: Region, blocks: Ids) -> None:
         """The threads of some thread blocks have passed a barrier."""
         assert region.phases is not None
+        if region.warps is not None and region.within:
+            blocks = (blocks[:, None] * region.warps.count + np.arange(region.warps.count)).reshape(-1)
         region.phases[blocks] = self.serial + 1 + np.arange(blocks.size)
         self.serial += int(blocks.size)
 
@@ -184,8 +218,8 @@ class Memory:
 
     def note_write(self, region: Region, block: Block, rows: Ids, at: Ids) -> None:
         """Row ``rows[k]`` of a region writes the scalar ``at[k]``."""
-        if block.serial > region.serial and region.phases is None:
-            return  # made inside the region, for one row alone
+        if _apart(region, block):
+            return
         if region.whole and rows.size and rows[0] == EVERY:
             self._all_write(region, block, at)
         else:
@@ -230,9 +264,16 @@ def _note_write(region: Region, block: Block, rows: Ids, at: Ids) -> None:
         _conflict(region, block, int(rows[k]), others[0])
 
 
+def _apart(region: Region, block: Block) -> bool:
+    """Whether no two rows of a region meet in a block: it was made inside, for one row alone."""
+    if region.phases is not None:
+        return block.scope == EXCHANGE
+    return block.serial > region.serial
+
+
 def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
     """Row ``rows[k]`` of a region reads the scalar ``at[k]``."""
-    if block.serial > region.serial and region.phases is None:
+    if _apart(region, block):
         return
     writer, reader = _owners(region, block)
     serial, keys = region.keys(rows)

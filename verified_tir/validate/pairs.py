@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeAlias, final, get_args
 from verified_tir.ir.func import PrimFunc
 from verified_tir.validate.demand import MOST_ELEMENTS
 from verified_tir.validate.doubts import doubt
+from verified_tir.validate.excess import EXCESS, has_bfloat16, is_legalised, widened
 from verified_tir.validate.interface import Correspondence
 from verified_tir.validate.meaning import adds_marked_loops, closed, same_meaning
 from verified_tir.validate.memory import Refused
@@ -30,7 +31,8 @@ from verified_tir.validate.validator import MOST_STEPS, validate
 from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 Word: TypeAlias = Literal[
-    "equal", "equal at sizes", "equal over the reals", "equal in part", "vacuous", "races unknown",
+    "equal", "equal at sizes", "equal over the reals", "equal up to excess precision", "equal in part", "vacuous",
+    "races unknown",
     "unsupported", "unreadable", "unknown", "failed", "different",
 ]  # fmt: skip
 WORDS: Final[tuple[Word, ...]] = get_args(Word)
@@ -135,12 +137,24 @@ def judge(
     budget: Budget,
     maps: Maps | None = None,
     runs: Runs | None = None,
+    *,
+    excess_precision: bool = False,
 ) -> Judgement:
     """Judge one function, at the ``given`` sizes or, for symbols that are open, at several.
 
     :param maps: how parameters moved, at given sizes; without, none did.
     :param runs: runs of programs that were judged before, which are not repeated.
+    :param excess_precision: whether bfloat16 may be computed in float32 (``excess.py``): then that is no difference.
     """
+    if excess_precision and (has_bfloat16(before) or has_bfloat16(after)):
+        legalised = is_legalised(before, after)
+        exact = None if legalised else judge(name, before, after, given, budget, maps, runs)
+        if exact is None or exact.word in ("different", *_UNJUDGED):
+            found = _with_excess(name, (before, after), given, budget, maps)
+            if found is not None:
+                return found
+        if exact is not None:
+            return exact
     start = time.process_time()
     before, after = closed(before, after)
     same = not (maps and maps(given)) and same_meaning(before, after)
@@ -169,6 +183,20 @@ def judge(
         judged = f"; races were looked for at sizes {sizes}" if sizes else ""
         return replace(found, word="equal", text=f"equal: {_SAME}{judged}")
     return found
+
+
+def _with_excess(
+    name: str, pair: tuple[PrimFunc, PrimFunc], given: Mapping[str, int], budget: Budget, maps: Maps | None
+) -> Judgement | None:
+    """What is said about two programs that both have excess precision; ``None`` if they are not equal."""
+    try:
+        before, after = widened(*pair)
+    except Refused:
+        return None
+    found = judge(name, before, after, given, budget, maps)
+    if found.word in ("different", "vacuous", "races unknown", *_UNJUDGED):
+        return None
+    return replace(found, word="equal up to excess precision", text=f"{found.text}; {EXCESS}")
 
 
 def _unjudged(why: str) -> str:

@@ -15,22 +15,22 @@ thread; what belongs to the thread block (shared memory) is allocated outside of
 program: the executor, the evaluation on demand and the interpreter run it like any other.
 
 A barrier under a condition, or in a loop whose bounds differ between threads, is refused: some thread would wait for
-ever.
+ever.  A barrier of a warp may be under a condition if what is under it lies between two barriers of the thread block:
+those threads of a warp that come to it wait for each other, and no other thread does anything meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import prod
-from typing import Final, TypeAlias, final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import INT32
-from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, StringImm, Var
+from verified_tir.ir.expr import Binary, Call, Expr, IntImm, Load, StringImm, Var
 from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -46,10 +46,13 @@ from verified_tir.ir.stmt import (
     seq,
 )
 from verified_tir.ir.sugar import const
-from verified_tir.ir.visit import map_children, nodes_of, walk
+from verified_tir.ir.visit import map_children, nodes_of, rewrite, walk
 from verified_tir.validate.calls import BARRIER, needs_order
-from verified_tir.validate.memory import Refused
-from verified_tir.validate.thread_memory import for_each_thread, is_thread
+from verified_tir.validate.exchanges import ALLREDUCE, has_exchange, reduced
+from verified_tir.validate.memory import Refused, Warps
+from verified_tir.validate.shuffles import WARP, Shuffles, masks_of
+from verified_tir.validate.thread_loops import Threads, fixed, is_thread
+from verified_tir.validate.thread_memory import for_each_thread, room_for_each_thread, roomy
 
 KERNEL: Final = "threads of thread blocks"
 """The attribute around a program in phases: who meets whom is watched between two of the following."""
@@ -57,14 +60,29 @@ PHASE: Final = "barrier"
 """The attribute in place of a barrier."""
 MISSING: Final = "missing"
 """The scope of a barrier that the program lacks: it orders, but threads that conflict across it are found."""
+WARP_SCOPE: Final = "warp"
+_PARTIAL: Final = "a barrier or an exchange under a condition that threads may decide differently"
 _SLOTS: Final = {"threadIdx.x": (0, 12), "threadIdx.y": (12, 12), "threadIdx.z": (24, 7)}
-_WARP: Final = 32
 SHARED: Final = ("shared", "warp")
 
 
 def slot(tag: str) -> int | None:
     """The first bit of a thread's number that is for this coordinate."""
     return _SLOTS[tag][0] if tag in _SLOTS else None
+
+
+@once
+def warps_of(body: Stmt) -> Warps | None:
+    """The warps of the threads in a statement, if these have barriers of their own."""
+    if not any(n.key == PHASE and n.node == WARP_SCOPE for n in nodes_of(body, AttrStmt)):
+        return None
+    extents = {loop.thread: fixed(loop.extent, f"the extent of {loop.thread}") for loop in nodes_of(body, For)
+               if is_thread(loop.thread)}  # fmt: skip
+    places, step = [], 1
+    for tag in sorted(extents):
+        places.append((*_SLOTS[tag], step))
+        step *= extents[tag]
+    return Warps(tuple(places), -(-step // WARP), WARP)
 
 
 def is_shared(scope: str) -> bool:
@@ -88,16 +106,21 @@ def has_barrier(node: Node) -> bool:
 
 
 def splits(node: Node) -> bool:
-    """Whether loops over threads cannot stay around a statement: it has a barrier, or allocates for all of them."""
-    return has_barrier(node) or any(
-        (isinstance(n, Allocate) and is_shared(n.buffer.scope))
-        or (isinstance(n, Block) and any(is_shared(b.scope) for b in n.alloc_buffers))
-        for n in walk(node)
+    """Whether loops over threads cannot stay around a statement: it has a barrier or an exchange between threads, or
+    allocates for all of them."""
+    return (
+        has_barrier(node)
+        or has_exchange(node)
+        or any(
+            (isinstance(n, Allocate) and is_shared(n.buffer.scope))
+            or (isinstance(n, Block) and any(is_shared(b.scope) for b in n.alloc_buffers))
+            for n in walk(node)
+        )
     )
 
 
-def in_phases(func: PrimFunc) -> PrimFunc:
-    """The function without barriers, and with shared memory allocated outside of the loops over threads.
+def in_phases(func: PrimFunc, *, identity: bool = False) -> PrimFunc:
+    """The function without barriers and exchanges, and with shared memory allocated outside of the loops over threads.
 
     Loops that are bound to one thread and nested in each other are a program on its way: TVM has yet to unify them.
     Without barriers they stay as they are.
@@ -107,79 +130,34 @@ def in_phases(func: PrimFunc) -> PrimFunc:
     if not splits(func.body):
         return func
     try:
-        return func.with_body(_Phases().outside(func.body))
+        return func.with_body(_Phases(masks_of(func), identity=identity).outside(func.body))
     except Refused:
-        if has_barrier(func.body):
+        if has_barrier(func.body) or has_exchange(func.body):
             raise
         return func  # an allocation for each thread, then
 
 
 # ------------------------------------------------------------------------------------------------------------ phases
 
-_Header: TypeAlias = "For | LetStmt | DeclBuffer"  # of which only what it binds counts, not its body
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Threads:
-    """The loops over threads around a place, and what each thread binds there, outermost first.
-
-    ``private`` are the variables whose values differ between threads; ``room`` pairs each block that got room for
-    every thread with the number of bytes for one.
-    """
-
-    headers: tuple[_Header, ...] = ()
-    private: frozenset[Var] = frozenset()
-    room: tuple[tuple[Var, int], ...] = ()
-
-    @property
-    def loops(self) -> tuple[For, ...]:
-        return tuple([h for h in self.headers if isinstance(h, For)])
-
-    def around(self, stmt: Stmt) -> Stmt:
-        """One phase: every thread runs the statement."""
-        for header in reversed(self.headers):
-            match header:
-                case For():
-                    stmt = replace(header, body=stmt, annotations=())
-                case LetStmt() | DeclBuffer():
-                    stmt = replace(header, body=stmt)
-        return stmt
-
-    def binding(self, header: _Header, *, private: Var | None = None) -> Threads:
-        more = self.private if private is None else self.private | {private}
-        return Threads((*self.headers, header), more, self.room)
-
-    def number(self) -> Expr:
-        """The number of a thread among those of its thread block."""
-        found: Expr = const(0, INT32)
-        for loop in self.loops:
-            extent = _fixed(loop.extent, f"the extent of {loop.thread}")
-            at: Expr = Binary("sub", loop.var, loop.min)
-            at = at if at.dtype is INT32 else Cast(INT32, at)
-            found = Binary("add", Binary("mul", found, const(extent, INT32)), at)
-        return found
-
-    def count(self) -> int:
-        return prod([_fixed(loop.extent, f"the extent of {loop.thread}") for loop in self.loops])
-
-    def alike(self, *exprs: Expr) -> bool:
-        """Whether expressions surely have the same value in all threads."""
-        return not any(
-            isinstance(n, Load) or n in self.private or (isinstance(n, Call) and needs_order(n))
-            for e in exprs for n in walk(e)
-        )  # fmt: skip
-
 
 @final
 class _Phases:
-    """Moves loops over threads inwards to the phases."""
+    """Moves loops over threads inwards to the phases.
+
+    ``masks`` are the values of masks (``shuffles.py``); ``identity``: reductions over threads begin with it.
+    """
+
+    def __init__(self, masks: Mapping[Var, Sequence[Expr]], *, identity: bool) -> None:
+        self.masks, self.identity = masks, identity
+        self.shuffles = Shuffles(masks, frozenset())
+        self._blocks = 0  # loops over thread blocks around
+        self._roomy: set[Var] = set()
 
     def outside(self, stmt: Stmt) -> Stmt:
         """A statement that no loop over threads is around."""
         match stmt:
             case For(thread=tag) if is_thread(tag) and splits(stmt):
-                return AttrStmt(KERNEL, "", const(0, INT32), self._for(stmt, Threads()))
+                return self._kernel(stmt)
             case Seq(stmts=stmts):
                 return seq(*[self.outside(s) for s in stmts])
             case Allocate():
@@ -195,14 +173,39 @@ class _Phases:
                 return replace(stmt, body=self.outside(body), alloc_buffers=tuple(kept))
             case Block():
                 return stmt
+            case _:
+                pass
         # of what remains, a barrier is one thread's: it waits for nobody
-        return map_children(stmt, lambda n: self.outside(n) if isinstance(n, Stmt) else n)
+        block = isinstance(stmt, For) and stmt.thread.startswith("blockIdx")
+        self._blocks += block
+        done = map_children(stmt, lambda n: self.outside(n) if isinstance(n, Stmt) else n)
+        self._blocks -= block
+        return done
+
+    def _kernel(self, nest: For) -> Stmt:
+        """The threads of thread blocks, in phases."""
+        self.shuffles = Shuffles(self.masks, _coordinates(nest))
+        try:
+            return AttrStmt(KERNEL, "", const(0, INT32), self._for(nest, Threads()))
+        except Refused:
+            if has_barrier(nest) or has_exchange(nest):
+                raise
+            return nest  # an allocation for each thread, then
 
     def _moved(self, stmt: Allocate) -> Stmt | None:
         """The allocation in each thread, if threads have such memory for themselves and are going to run in phases."""
-        if stmt.buffer.scope == "global" or is_shared(stmt.buffer.scope):
+        if stmt.buffer.scope == "global" or is_shared(stmt.buffer.scope) or stmt.buffer.data in self._roomy:
             return None
-        return for_each_thread(stmt, splits)
+        try:
+            return for_each_thread(stmt, splits)
+        except Refused as problem:
+            try:
+                opened = replace(stmt, body=rewrite(stmt.body, _opened))
+                moved = room_for_each_thread(opened, within=self._blocks > 0)
+            except Refused:
+                raise problem from None
+            self._roomy.add(stmt.buffer.data)
+            return moved
 
     def inside(self, stmt: Stmt, threads: Threads) -> Stmt:
         """A statement that all threads run."""
@@ -210,16 +213,20 @@ class _Phases:
             return threads.around(stmt)
         match stmt:
             case Evaluate(value=Call(op=op) as call) if op == BARRIER:
-                if self._lacks(call, threads):
-                    return Seq(())
-                return AttrStmt(PHASE, "", const(0, INT32), Seq(()))
+                return self._barrier(call, threads)
+            case Evaluate(value=Call(op=op) as call) if op == ALLREDUCE:
+                return reduced(call, threads, identity=self.identity)
+            case Store() | Evaluate():
+                return self._exchange(stmt, threads)
+            case LetStmt() if has_exchange(stmt.value):
+                return self._exchange(stmt, threads)
             case Seq(stmts=stmts):
                 return self._sequence(stmts, threads)
             case For():
                 return self._for(stmt, threads)
             case If(condition=c, then_body=a, else_body=b):
                 if not threads.alike(c):
-                    raise Refused("a barrier under a condition that threads may decide differently")
+                    raise Refused(_PARTIAL)
                 return If(c, self.inside(a, threads), None if b is None else self.inside(b, threads))
             case LetStmt():
                 return self._let(stmt, threads)
@@ -233,17 +240,30 @@ class _Phases:
                 return self.inside(expanded(stmt), threads)
         raise Refused(f"a barrier inside a statement of class {type(stmt).__name__}")
 
+    def _exchange(self, stmt: Store | LetStmt | Evaluate, threads: Threads) -> Stmt:
+        if threads.partial:
+            raise Refused(_PARTIAL)
+        rest, sent = self.shuffles.without(stmt, threads)
+        done = self.inside(rest, threads)
+        for buffer, send in reversed(sent):
+            done = Allocate(buffer, seq(send, done))
+        return done
+
     def _sequence(self, stmts: Sequence[Stmt], threads: Threads) -> Stmt:
         done: list[Stmt] = []
         phase: list[Stmt] = []
-        for s in stmts:
+        for k, s in enumerate(stmts):
             if not splits(s):
                 phase.append(s)
                 continue
             if phase:
                 done.append(threads.around(seq(*phase)))
                 phase = []
-            done.append(self.inside(s, threads))
+            between = 0 < k < len(stmts) - 1 and all(map(_waits_for_block, (stmts[k - 1], stmts[k + 1])))
+            if isinstance(s, If) and between and not threads.alike(s.condition):
+                done.append(self._for_some(s, threads))
+            else:
+                done.append(self.inside(s, threads))
         if phase:
             done.append(threads.around(seq(*phase)))
         return seq(*done)
@@ -255,7 +275,7 @@ class _Phases:
             if not threads.alike(loop.min, loop.extent):
                 raise Refused(f"a barrier among threads whose number ({loop.thread}) differs between threads")
             bits = _SLOTS.get(loop.thread, (0, 0))[1]
-            if _fixed(loop.extent, f"the extent of {loop.thread}") > 1 << bits:
+            if fixed(loop.extent, f"the extent of {loop.thread}") > 1 << bits:
                 raise Refused(f"a barrier among more than {1 << bits} threads along {loop.thread}")
             return self.inside(loop.body, threads.binding(loop, private=loop.var))
         if not threads.alike(loop.min, loop.extent):
@@ -285,17 +305,8 @@ class _Phases:
         moved = for_each_thread(stmt, lambda loop: True)
         if moved is not None:
             return self.inside(moved, threads)
-        if buffer.strides or not (isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0):
-            raise Refused(f"{buffer.name} has strides or an offset, and is needed past a barrier")
-        size = prod([_fixed(e, f"the shape of {buffer.name}") for e in buffer.shape])
-        if any(isinstance(n, Call) and buffer.data in n.args for n in walk(body)):
-            raise Refused(f"a pointer to {buffer.name}, which is needed past a barrier, is passed to a call")
-        nbytes = size * buffer.dtype.nbytes
-        whole = Buffer.declare(
-            buffer.name, (threads.count() * size,), buffer.dtype, data=buffer.data, scope=buffer.scope
-        )
-        own = {b: _own(b, nbytes, threads.number()) for b in _views_of(buffer, body)}
-        inner = threads.binding(DeclBuffer(own[buffer], Seq(()))) if buffer in own else threads
+        whole, own, nbytes = roomy(buffer, body, threads)
+        inner = threads.binding(DeclBuffer(own[buffer], Seq(())))
         inner = Threads(inner.headers, inner.private, (*threads.room, (buffer.data, nbytes)))
         return Allocate(whole, self.inside(substitute_buffers(body, own), inner))
 
@@ -305,33 +316,25 @@ class _Phases:
             return DeclBuffer(buffer, self.inside(body, threads))
         return self.inside(body, threads.binding(DeclBuffer(buffer, Seq(()))))
 
-    def _lacks(self, call: Call, threads: Threads) -> bool:
-        """Whether a barrier is one that the program does not have."""
+    def _barrier(self, call: Call, threads: Threads) -> Stmt:
         scope = next((a.value for a in call.args if isinstance(a, StringImm)), "shared")
-        if scope == "warp" and threads.count() > _WARP:
-            raise Refused("a barrier of a warp among several warps")
         if scope == "global":
             raise Refused("a barrier between thread blocks")
-        return scope == MISSING
+        if scope == MISSING:  # the program does not have it
+            return Seq(())
+        if threads.partial and scope != WARP_SCOPE:
+            raise Refused(_PARTIAL)
+        warps = scope == WARP_SCOPE and threads.count() > WARP
+        return AttrStmt(PHASE, WARP_SCOPE if warps else "", const(0, INT32), Seq(()))
 
-
-def _views_of(buffer: Buffer, body: Stmt) -> list[Buffer]:
-    """The buffers over a block, itself among them."""
-    found = [n for n in walk(body) if isinstance(n, Buffer) and n.data is buffer.data]
-    return list(dict.fromkeys([buffer, *found]))
-
-
-def _own(buffer: Buffer, nbytes: int, number: Expr) -> Buffer:
-    """A thread's own part of a block that has room for all threads."""
-    if buffer.strides:
-        raise Refused(f"{buffer.name} has strides, and is needed past a barrier")
-    extents = [_fixed(e, f"the shape of {buffer.name}") for e in buffer.shape]
-    offset = _fixed(buffer.elem_offset, f"the offset of {buffer.name}")
-    if nbytes % buffer.dtype.nbytes or (offset + prod(extents)) * buffer.dtype.nbytes > nbytes or offset < 0:
-        raise Refused(f"{buffer.name} is larger than the block under it, and is needed past a barrier")
-    start = Binary("mul", number, const(nbytes // buffer.dtype.nbytes, INT32))
-    moved = Binary("add", start, const(offset, INT32))
-    return replace(buffer, elem_offset=moved)
+    def _for_some(self, stmt: If, threads: Threads) -> Stmt:
+        """What those threads do for which a condition holds, in the phases between barriers of their warps."""
+        c, body, otherwise = stmt.condition, stmt.then_body, stmt.else_body
+        again = not any(isinstance(n, Load) or (isinstance(n, Call) and needs_order(n)) for n in walk(c))
+        waits = [n for n in nodes_of(body, Call) if n.op == BARRIER]
+        if otherwise is not None or not again or has_exchange(body) or not all(map(_of_warp, waits)):
+            raise Refused(_PARTIAL)
+        return self.inside(body, threads.binding(If(c, Seq(()))))
 
 
 def expanded(block: Block) -> Stmt:
@@ -344,16 +347,33 @@ def expanded(block: Block) -> Stmt:
                 here = Binary("eq", iv.var, iv.min)
                 first = here if first is None else Binary("and", first, here)
         body = seq(block.init if first is None else If(first, block.init), body)
-    for buffer in reversed(block.alloc_buffers):
-        body = Allocate(buffer, body)
     if not (isinstance(block.predicate, IntImm) and block.predicate.value):
         body = If(block.predicate, body)
+    for buffer in reversed(block.alloc_buffers):  # outside of the condition, where all threads come by
+        body = Allocate(buffer, body)
     for iv in reversed(block.iter_vars):
         body = LetStmt(iv.var, iv.value, body)
     return body
 
 
-def _fixed(extent: Expr, what: str) -> int:
-    if not isinstance(extent, IntImm):
-        raise Refused(f"{what} is not a constant, and a barrier is inside")
-    return extent.value
+def _of_warp(wait: Call) -> bool:
+    """Whether a barrier is one of a warp."""
+    return any(isinstance(a, StringImm) and a.value == WARP_SCOPE for a in wait.args)
+
+
+def _waits_for_block(stmt: Stmt) -> bool:
+    """Whether a statement is a barrier of the thread block that the program has."""
+    match stmt:
+        case Evaluate(value=Call(op=op, args=(StringImm(value=scope), *_))) if op == BARRIER:
+            return scope.startswith("shared")
+    return False
+
+
+def _opened(node: Node) -> Node | None:
+    """What a block without axes runs, in its place: of what it declares, nothing matters here."""
+    return expanded(node) if isinstance(node, Block) and not node.iter_vars else None
+
+
+def _coordinates(nest: Stmt) -> frozenset[str]:
+    """The coordinates that threads have in a nest of loops."""
+    return frozenset(loop.thread for loop in nodes_of(nest, For) if is_thread(loop.thread))

@@ -20,12 +20,13 @@ import numpy.typing as npt
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.logic.solver import Solver
-from verified_tir.validate.barriers import spelled_out
+from verified_tir.validate.barriers import spelled_out, with_identities
 from verified_tir.validate.calls import declares_calls
 from verified_tir.validate.compare import compare, extra_events, holding
 from verified_tir.validate.concrete import Search, search
 from verified_tir.validate.decide import Decision, decide, inputs_to_try, inputs_with_a_meaning
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
+from verified_tir.validate.exchanges import has_reduction, unordered
 from verified_tir.validate.interface import Correspondence, Side, Sides, both_sides, listed
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
@@ -33,11 +34,12 @@ from verified_tir.validate.runs import Run, Runs, builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.solve import Inputs
 from verified_tir.validate.terms import Terms, TooManyTerms
-from verified_tir.validate.verdict import Equal, EqualOverReals, Report, Unknown, Verdict
+from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
 
 MOST_OPERATIONS: Final = 20_000_000
 MOST_STEPS: Final = 100_000
 LONGER: Final = 20
+_KINDS: Final = 3  # of undefined behaviour, in a sentence
 BUDGET: Final = 300_000  # of Z3, for each question: there may be many
 
 
@@ -97,6 +99,9 @@ def validate(  # noqa: PLR0913 (all but two by name)
             verdict = compare_on_demand(sides, build, solver, budget=most_operations, elements=most_elements)
     except Refused as problem:
         verdict = Unknown(str(problem))
+    verdict = _in_some_order(verdict, unordered(before, after))
+    if isinstance(verdict, (Unknown, Different)) and has_reduction(after) and not has_reduction(before):
+        verdict = _with_identities(before, after, sizes, maps or {}, solver, limits) or verdict
     return Report(verdict, tuple(findings), sizes, build.operations - done, time.perf_counter() - start)
 
 
@@ -113,6 +118,23 @@ def validate_sizes(
     return tuple(
         [validate(before, after, sizes=s, maps=maps, most_operations=most_operations, solver=solver) for s in sizes]
     )
+
+
+def _with_identities(
+    before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], maps: Mapping[str, Correspondence], solver: Solver,
+    limits: _Limits,
+) -> Verdict | None:  # fmt: skip
+    """The verdict if reductions over threads, which only *after* has, begin with the identity; only if it is equal."""
+    build = Builder(Terms())
+    try:
+        sides = both_sides(spelled_out(before), with_identities(after), sizes, maps)
+        if limits.elements and too_long(sides, limits.operations):
+            verdict = compare_on_demand(sides, build, solver, budget=limits.operations, elements=limits.elements)
+        else:
+            verdict, _ = _judge(sides, build, solver, [], limits)
+    except (Refused, TooManyTerms):
+        return None
+    return None if isinstance(verdict, (Unknown, Different)) else _in_some_order(verdict, unordered(before, after))
 
 
 _Tried: TypeAlias = Callable[..., Search]
@@ -151,8 +173,9 @@ def _judge(
         else:
             first = _run(sides[0], "before", build, limits, findings)
         if first.undefined is not None or first.asserted is not None:
+            end = first.undefined or f"the assertion {first.asserted!r}"
             findings.append(f"before: ends on every input by {first.undefined or first.asserted}")
-            return Equal(vacuous=True), None
+            return Equal(vacuous=True, undefined=f"{end}, on every input"), None
         start = build.operations
         second = _run(sides[1], "after", build, limits, findings)
         kept = Run(sides[1], build, second, build.operations - start)
@@ -225,7 +248,24 @@ def _memories(
             in_part = replayed_in_part(sides, build.terms, first, second, decision.undecided, MOST_OPERATIONS)
             return in_part or Unknown(f"{decision.left} (the programs could not be run)", bool(decision.undecided))
         return found.witness or Unknown(decision.left, bool(decision.undecided))
-    return _settled(decision, vacuous)
+    settled = _settled(decision, vacuous)
+    if not vacuous or not isinstance(settled, (Equal, EqualOverReals)):
+        return settled
+    kinds = list(dict.fromkeys(first.events.values()))
+    more = f" and {len(kinds) - _KINDS} other kinds" if len(kinds) > _KINDS else ""
+    return replace(settled, undefined=", or ".join(kinds[:_KINDS]) + f"{more}, on every input that was tried")
+
+
+def _in_some_order(verdict: Verdict, sentences: tuple[str, ...]) -> Verdict:
+    """The verdict where *after* takes sums of floats in an order that nothing fixes: they are not the same bits."""
+    if not sentences:
+        return verdict
+    match verdict:
+        case Equal(vacuous=False):
+            return EqualOverReals(sentences)
+        case EqualOverReals() | EqualInPart():
+            return replace(verdict, which=(*verdict.which, *sentences))
+    return verdict
 
 
 def _settled(decision: Decision, vacuous: bool) -> Verdict:

@@ -18,15 +18,18 @@ Array: TypeAlias = npt.NDArray[Any]
 class Equal:
     """At these sizes, every result of *before* has the same bits after.
 
-    ``vacuous``: *before* has undefined behaviour on every input (or on every one that was tried), so anything would do.
+    ``vacuous``: *before* has undefined behaviour on every input (or on every one that was tried), so anything would do;
+    ``undefined`` says which (or which kinds these inputs may meet).
+
     ``how`` counts elements by what settled them: ``same term``, ``undef before``, ``integers``, ``z3``.
     """
 
     vacuous: bool = False
     how: Mapping[str, int] = field(default_factory=dict)
+    undefined: str = ""
 
     def __str__(self) -> str:
-        return "equal (vacuous: before has undefined behaviour)" if self.vacuous else "equal"
+        return f"equal ({_vacuous(self.undefined)})" if self.vacuous else "equal"
 
 
 @final
@@ -34,14 +37,17 @@ class Equal:
 class EqualOverReals:
     """Equal but for the order and association of float sums and products.
 
-    ``which`` names, one sentence for each parameter, the sums that differ.
+    ``which`` names, one sentence for each parameter, the sums that differ; ``vacuous`` and ``undefined`` as in
+    :class:`Equal`.
     """
 
     which: tuple[str, ...]
     vacuous: bool = False
+    undefined: str = ""
 
     def __str__(self) -> str:
-        return "equal over the reals: " + "; ".join(self.which)
+        text = "equal over the reals: " + "; ".join(self.which)
+        return f"{text} ({_vacuous(self.undefined)})" if self.vacuous else text
 
 
 @final
@@ -149,6 +155,10 @@ def new_races(findings: Sequence[str]) -> tuple[str, ...]:
     matched = [(f, found) for f in findings if (found := _RACE.match(f)) is not None]
     known = {found.group(2, 3) for _, found in matched if found.group(1) == "before"}
     return tuple([f for f, found in matched if found.group(1) == "after" and found.group(2, 3) not in known])
+
+
+def _vacuous(undefined: str) -> str:
+    return "vacuous: before has undefined behaviour" + (f": {undefined}" if undefined else "")
 
 
 def _plain(value: object) -> object:

@@ -21,8 +21,9 @@ import tvm_ffi
 from tvm.ir.instrument import pass_instrument
 
 from verified_tir.interop.tvm.comparisons import Comparisons
+from verified_tir.interop.tvm.fused import NotComposed, composed
 from verified_tir.interop.tvm.judge import Limits
-from verified_tir.interop.tvm.reading import Printed, is_tir, read
+from verified_tir.interop.tvm.reading import Printed, is_tir, read, read_text, text_of
 from verified_tir.interop.tvm.report import (
     DifferenceFound,
     OnDifferent,
@@ -217,12 +218,19 @@ class ValidatingInstrument:
         if old is None or new is None:
             reason = reason or "the function " + ("is new" if old is None else "is gone")
             return report("not validated", f"not validated: {reason}")
-        one, two = read(old, name), read(new, name)
-        if one.text == two.text and one.text:
+        texts = text_of(old), text_of(new)
+        if texts[0] == texts[1] != "":
             return report("unchanged", "unchanged")
+        calls = None
+        if reason is None and not is_tir(old) and is_tir(new):
+            calls, reason = _composed(old, frame.functions, name)
+            if calls is not None:
+                return self._judge(frame.name, calls, read(new, name), depth)
         reason = reason or _kind(old, new) or _interface(old, new)
-        if reason is not None:
-            return report("not validated", f"not validated: {reason}", one, two)
+        if reason is not None:  # they are not parsed, which takes longer than all else
+            unread = [Printed(name, text, None) for text in texts]
+            return report("not validated", f"not validated: {reason}", *unread)
+        one, two = [read_text(t, name) if t else read(f, name) for t, f in zip(texts, (old, new), strict=True)]
         self._judge(frame.name, one, two, depth)
         return self._bridge(frame.name, one, two, (old, new), depth)
 
@@ -285,8 +293,17 @@ def _same(one: Any, two: Any) -> bool:
         return one is two
     if one.same_as(two):
         return True
-    first, second = read(one, ""), read(two, "")
-    return bool(first.text) and first.text == second.text
+    return text_of(one) == text_of(two) != ""
+
+
+def _composed(function: Any, module: Mapping[str, Any], name: str) -> tuple[Printed | None, str | None]:
+    """A function of Relax as one of TIR, or else why it is not compared with the one that took its place."""
+    try:
+        return composed(function, module, name), None
+    except NotComposed as problem:
+        return None, f"it was a function of Relax, and the calls in it cannot be put together: {problem}"
+    except Exception as problem:  # a fault of ours must not end somebody's build
+        return None, f"it was a function of Relax, which is not read, by a fault: {type(problem).__name__}: {problem}"
 
 
 def _kind(old: Any, new: Any) -> str | None:

@@ -31,11 +31,15 @@ class Limits:
     ones and those around the numbers by which the program divides.  ``operations`` bounds the symbolic execution of
     each program (a million take a second where iterations are independent, a minute where they are not), ``seconds``
     each comparison; the latter is heeded in the main thread only, and not at all if it is 0.
+
+    With ``excess_precision``, bfloat16 that is computed in float32 is no difference: the verdict is then *equal up to
+    excess precision*.
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     operations: int = 2_000_000
     seconds: float = 60.0
+    excess_precision: bool = False
 
 
 def judge(
@@ -77,7 +81,10 @@ def _compared(
     given = Budget(limits.operations, limits.seconds)
     try:
         with bounded(limits.seconds, signal.ITIMER_REAL):
-            verdict = judge_pair(before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps, runs)
+            verdict = judge_pair(
+                before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps, runs,
+                excess_precision=limits.excess_precision,
+            )  # fmt: skip
     except TimeIsUp:
         return replace(report, status="unknown", text=f"unknown: it takes more than {limits.seconds:g} seconds")
     except Exception as problem:

@@ -12,6 +12,7 @@ from typing import Any, final
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse
+from verified_tir.validate.meaning import may_be_same
 
 
 @final
@@ -31,6 +32,16 @@ class Printed:
 def is_tir(function: Any) -> bool:
     """Whether it is a ``PrimFunc``; modules also hold functions of Relax, and references to foreign ones."""
     return type(function).__name__ == "PrimFunc"
+
+
+def text_of(function: Any) -> str:
+    """What TVM prints of a function of TIR; empty where there is nothing to read."""
+    if not is_tir(function):
+        return ""
+    try:
+        return str(function.script())
+    except Exception:  # TVM's printer fails with whatever its C++ raises; :func:`read` says so
+        return ""
 
 
 def read(function: Any, name: str) -> Printed:
@@ -69,6 +80,8 @@ def same_program(before: Printed, after: Printed) -> bool:
     if before.text == after.text:
         return bool(before.text)
     if before.func is None or after.func is None:
+        return False
+    if not may_be_same(before.func, after.func):
         return False
     return structural_equal(_bare(before.func), _bare(after.func))
 

@@ -172,7 +172,8 @@ def _judge(
     one = evaluate(first, closures[0], chosen, build, budget)
     count = sum(k.size for k in chosen.values())
     if one.undefined is not None or one.asserted is not None:
-        return Equal(vacuous=True)
+        end = one.undefined or f"the assertion {one.asserted!r}"
+        return Equal(vacuous=True, undefined=f"{end}, on every input")
     other = evaluate(second, closures[1], chosen, build, budget)
 
     def replayed(elements: list[tuple[int, int]], padding: Sequence[tuple[int, int]] = ()) -> Different | None:
