@@ -662,3 +662,14 @@ def test_an_axis_of_flatten_is_one_of_its_operand(axis: int) -> None:
     )  # fmt: skip
     with pytest.raises(GraphError, match=r"node flat \(Flatten\): .*axis"):
         from_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)]))
+
+
+def test_the_type_in_which_numbers_are_divided_by_their_scale() -> None:
+    """From opset 23 on it is the type of the scale, unless the model names another one."""
+    x, scale = np.linspace(1, 20, 900).astype(np.float16), np.array(0.1, np.float16)
+    wide = np.rint(x.astype(np.float32) / np.float32(scale)).astype(np.uint8)
+    narrow = np.rint((x / scale).astype(np.float32)).astype(np.uint8)
+    assert (wide != narrow).any()
+    for how, expected in (({"opset": 21}, wide), ({"opset": 23}, narrow), ({"opset": 23, "precision": 1}, wide)):
+        (found,) = computed("QuantizeLinear", x, scale, **how)
+        np.testing.assert_array_equal(found, expected)

@@ -271,6 +271,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         quantised,
     ),
     Difference(
+        "`QuantizeLinear` by a scale of 16 bits", ("QuantizeLinear",), "any",
+        lambda o: str(o.operand(1).dtype).endswith("16") and bool(np.isfinite(o.operand(0).astype(np.float64)).all()),
+        "divides in the wider type of the two", "divides in float32",
+        "in float32 before opset 23, and in the type of the scale from then on, as the specification says",
+    ),
+    Difference(
         "`QuantizeLinear` of large numbers", ("QuantizeLinear",), "onnxruntime",
         lambda o: bool((np.abs(o.operand(0).astype(np.float64)) > 2.0**20).any()),
         "converts to int32 first, and wraps", "saturates", "saturates, as the specification says",
@@ -565,6 +571,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         lambda o: not bool(np.isfinite(o.operand(1).astype(np.float64)).all()),
         "multiplies them by 0 where `x` is positive", "`x` where it is not negative",
         "`x` where it is not negative, as the specification says",
+    ),
+    Difference(
+        "`Resize` to a length that the scale does not give exactly, corners aligned", ("Resize",), "reference",
+        lambda o: o.node.attributes.get("coordinate_transformation_mode") == "align_corners",
+        "by the fraction that the scale gives, as in ONNX's tests", "by the whole length",
+        "by the fraction, as ONNX's tests have it; its text says the whole length",
     ),
     Difference(
         "`Resize` by the nearest element, with NaN, infinities or integers", ("Resize", "Upsample"), "onnxruntime",

@@ -58,15 +58,24 @@ def _dequantise(c: Converter) -> Value:
 @conversion("QuantizeLinear")
 def _quantise(c: Converter) -> Value:
     x, scale = c.value(0), c.value(1)
-    if c.attributes.get("precision", 0):
-        raise c.fail("the precision of the quotient is that of float32 here")
+    precision = _precision(c, scale)
     given, saturate = c.attributes.get("output_dtype", 0), c.attributes.get("saturate", True)
     zero = c.value(2) if c.has(2) else None
     dtype = zero.dtype if zero is not None else c.reader.dtype(given, c.name) if given else "uint8"
     axis = _axis(c, x)
-    scaled = c.op("divide", c.cast(x, "float32"), _along(c, c.cast(scale, "float32"), x.dims, axis))
+    x, scale = (c.cast(c.cast(v, precision), "float32") for v in (x, scale))
+    scaled = c.op("divide", x, _along(c, scale, x.dims, axis))
+    scaled = c.cast(c.cast(scaled, precision), "float32")
     moved = None if zero is None else _along(c, c.cast(zero, "float32"), x.dims, axis)
     return _quantised(c, scaled, moved, dtype, saturate)
+
+
+def _precision(c: Converter, scale: Value) -> str:
+    """The type in which a number is divided by its scale: that of the scale, from opset 23 on; float32 before."""
+    given = c.attributes.get("precision", 0)
+    if given:
+        return str(c.reader.dtype(given, c.name))
+    return scale.dtype if c.opset >= 23 and scale.dtype.endswith("16") else "float32"
 
 
 def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate: bool = True) -> Value:
