@@ -38,7 +38,7 @@ def _places(root: Stmt, kind: type[S], found: set[S], path: Path) -> Iterator[tu
     if not found:
         return
     if root in found:
-        yield path, root  # type: ignore[misc]
+        yield path, root
     for k, sub in enumerate(sub_statements(root)):
         if sub in found or not found.isdisjoint(nodes_of(sub, kind)):
             yield from _places(sub, kind, found, (*path, k))
