@@ -44,17 +44,22 @@ def f(A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32"), C: T.Buffer((2
             B[0] = B[0] {op} A[i * 2 + j]
 {after}
 """
-AFTER = """
-    C[0] = B[0]
-    if B[0] == T.float32(0):
+SEEN = """
+    C[0] = {0}[0]
+    if {0}[0] == T.float32(0):
         D[0] = 1
     else:
-        if B[0] == B[0]:
+        if {0}[0] == B[0]:
             D[0] = 2
         else:
             D[0] = 3
     C[1] = B[0]
 """
+AFTER = SEEN.format("B")
+COPIED = """
+    t = T.alloc_buffer((1,), "float32")
+    with T.block("t"):
+        t[0] = B[0]""" + SEEN.format("t")
 GUARDED = """
     if B[0] < T.float32(1):
         C[0] = B[0]
@@ -63,20 +68,6 @@ GUARDED = """
         C[0] = B[0]
         D[0] = 5
     C[1] = C[0]
-"""
-COPIED = """
-    t = T.alloc_buffer((1,), "float32")
-    with T.block("t"):
-        t[0] = B[0]
-    C[0] = t[0]
-    if t[0] == T.float32(0):
-        D[0] = 1
-    else:
-        if t[0] == B[0]:
-            D[0] = 2
-        else:
-            D[0] = 3
-    C[1] = B[0]
 """
 
 Step = Callable[[Schedule], object]

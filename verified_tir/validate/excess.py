@@ -17,7 +17,7 @@ from typing import Final, cast, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.calls import is_pure
-from verified_tir.ir.dtype import FLOAT32, DType
+from verified_tir.ir.dtype import BFLOAT16, FLOAT32, DType
 from verified_tir.ir.expr import Binary, Broadcast, Call, Cast, Expr, FloatImm, IntImm, LetExpr, Load, Undef, Var
 from verified_tir.ir.float_bits import round_to
 from verified_tir.ir.func import PrimFunc
@@ -26,7 +26,6 @@ from verified_tir.ir.stmt import Allocate, Block, LetStmt, Stmt, Store
 from verified_tir.ir.visit import map_children, nodes_of, walk
 from verified_tir.validate.memory import Refused
 
-BFLOAT16: Final = DType("bfloat", 16)
 EXCESS: Final = "bfloat16 is computed in float32, and rounded where it is stored to parameters"
 
 

@@ -182,10 +182,7 @@ def _results(text: str, operands: Sequence[Load]) -> list[Expr]:
     head, _, body = text.removeprefix("lambda ").partition(": ")
     names = head.split(", ")
     n = len(names) // 2
-    results = "".join(f"    R{k}[0] = ({body})\n" if n == 1 else f"    R{k}[0] = ({body})[{k}]\n" for k in range(n))
-    if n > 1:
-        parts = _parts(body)
-        results = "".join(f"    R{k}[0] = {part}\n" for k, part in enumerate(parts))
+    results = "".join(f"    R{k}[0] = {part}\n" for k, part in enumerate([body] if n == 1 else _parts(body)))
     params = [f"{name}: T.{operand.dtype}" for name, operand in zip(names, operands, strict=True)]
     params += [f'R{k}: T.Buffer((1,), "{operands[k].dtype}")' for k in range(n)]
     made = parse_func(f"@T.prim_func\ndef combine({', '.join(params)}):\n{results}")

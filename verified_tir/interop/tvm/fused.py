@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 from verified_tir.interop.tvm.reading import Printed, is_tir, read
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.dtype import INT64, DType
+from verified_tir.ir.dtype import HANDLE, INT64, DType
 from verified_tir.ir.expr import Var
 from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
@@ -54,7 +54,7 @@ def composed(function: Any, module: Mapping[str, Any], name: str) -> Printed:
     body = seq(*[stmt for _, stmt in made])
     for buffer, _ in reversed(made):
         body = body if buffer is out else Allocate(buffer, body)
-    handles = [Var.fresh(b.name, DType.parse("handle")) for b in (*params, out)]
+    handles = [Var.fresh(b.name, HANDLE) for b in (*params, out)]
     func = PrimFunc(name, tuple(handles), tuple(zip(handles, (*params, out), strict=True)), body)
     return Printed(name, script(func), func)
 

@@ -168,7 +168,6 @@ class BufferParser(ExprParser):
                     raise self.error(node, f"the address is one of {base.dtype}, not of {dtype}; view the buffer first")
                 with self.located(node):
                     begin = plain_offset(base)
-                with self.located(node):
                     for index, stride in zip(indices, strides_of(base), strict=True):
                         step = typed(self.binary("mul", index, stride), None)
                         begin = typed(self.binary("add", begin, step), None)

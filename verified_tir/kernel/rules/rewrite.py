@@ -116,7 +116,7 @@ class _Place:
         self.sums = stored or isinstance(stmt, ir.LetStmt)
         self.calls = [context.evaluated(e) for e in expressions(stmt) if opaque_calls(e)]
         if not self.sums:  # no term changes
-            self.context = replace(context.fork(), given_trees=True)
+            self.context = replace(context, given_trees=True)
 
     def edited(self, node: ir.Node, edits: Mapping[ExprPath, ir.Expr], premises: tuple[Term, ...] = ()) -> ir.Node:
         """The statement, or an expression of it, after its edits."""
