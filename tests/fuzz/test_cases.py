@@ -111,7 +111,7 @@ def test_shrinking_stops_when_its_time_is_over_with_what_it_has(tmp_path: Path) 
         return sum(case) > 1500
 
     assert shrink(FAILS, choices, slow, began + 0.1) is not None
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert shrink(FAILS, choices, slow, began) is None
 
 

@@ -214,7 +214,7 @@ def test_ctrl_c_ends_it_at_once_with_all_that_is_known() -> None:
     began = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it, too
     out, err = process.communicate(timeout=60)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert (process.returncode, err) == (130, "")
     assert re.search(r"^tests\.fuzz\.toys:SLEEPS +\d+ ", out, re.MULTILINE)
     assert "interrupted; the same command goes on. no findings in 0:0" in out

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import time
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+from tests.parts.work import calls
 from verified_tir.graph import GraphBuilder
 from verified_tir.graph.annotate import Annotations
 from verified_tir.graph.diagram import diagram, layout_name
@@ -47,15 +47,12 @@ def test_a_chain_is_straight_and_an_input_stands_above_its_reader() -> None:
     assert layered([], []).height == 0
 
 
-def test_the_time_is_linear_in_the_length() -> None:
-    def seconds(n: int) -> float:
+def test_the_work_is_linear_in_the_length() -> None:
+    def work(n: int) -> int:
         edges = [(k, k + 1) for k in range(n - 1)] + [(k, k + 3) for k in range(0, n - 3, 3)]
-        start = time.process_time()
-        layered(range(n), edges)
-        return time.process_time() - start
+        return calls(lambda: layered(range(n), edges))
 
-    seconds(300)
-    assert seconds(4000) < 40 * max(seconds(400), 0.002)
+    assert work(4000) < 20 * work(400)
 
 
 @pytest.mark.parametrize(

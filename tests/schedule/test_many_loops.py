@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
 
+from tests.parts.work import calls
 from verified_tir import Refuted, Schedule
 from verified_tir.schedule.tactics import in_turn, loops
 
@@ -77,16 +77,9 @@ def test_the_result_is_that_of_one_step(k: int, monkeypatch: pytest.MonkeyPatch)
     assert [step.name for step in in_turn_.steps] == [step.name for step in at_once.steps]
 
 
-def seconds(make: Callable[[], Schedule]) -> float:
-    fused(nest(2, 2), 2)()  # loads what is loaded once
-    start = time.process_time()
-    make()
-    return time.process_time() - start
-
-
 def test_seven_loops_are_fused_at_once() -> None:
-    """It took 2 to 4 seconds, and was not always decided."""
-    assert seconds(fused(nest(*SIZES), 7)) < 1.5
+    """It was not always decided."""
+    assert calls(fused(nest(*SIZES), 7)) < 500_000
 
 
 @pytest.mark.parametrize("sizes", [("m", "n", "k"), ("m", "n", "k", "p"), ("n", 4, 8, 3), (4, 8, "n"), (4, "n", 8)])
@@ -94,7 +87,7 @@ def test_symbolic_loops_are_fused_at_once(sizes: tuple[int | str, ...]) -> None:
     """Three symbols were out of reach."""
     assumed = " and ".join(f"{s} >= 1" for s in sizes if isinstance(s, str))
     make = fused(nest(*sizes, assumed=assumed), len(sizes))
-    assert seconds(make) < 3.0
+    assert calls(make) < 400_000
     text = make().script()
     factors = [str(s) for s in sizes]
     assert text.count("for ") == 1 and all(s in text.split("for ")[1].split(":")[0] for s in factors if s.isalpha())
