@@ -92,9 +92,9 @@ proofs: certificates
 	$(BIN)/python -m pytest tests/test_proofs.py -k table --update-golden
 
 # The rules of the kernel on a million programs of small grammars (in "unit": on some hundreds); takes hours.  When it is
-# stopped, the same command goes on from what exhaustive.jsonl says was done.
+# stopped, the same command goes on from what proofs/exhaustive.jsonl says was done with the kernel as it is.
 exhaustive: $(READY)
-	$(BIN)/python -m tests.kernel.exhaustive.campaign --programs 1000000 --jobs $(WORKERS) --log exhaustive.jsonl
+	$(BIN)/python -m tests.kernel.exhaustive.campaign --programs 1000000 --jobs $(WORKERS) --log proofs/exhaustive.jsonl
 
 # The nets whole (in "unit": a sample of each): names, views, calls, licensed results, races, forgery; takes half an hour.
 nets: $(READY)

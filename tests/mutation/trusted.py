@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 from pathlib import Path
 
 PACKAGE = "verified_tir"
@@ -19,6 +20,23 @@ def trusted_files(root: Path) -> list[Path]:
             found.add(file)
             pending += [f for name in imports(file) if (f := module_file(root, name)) is not None]
     return sorted(found)
+
+
+def kernel_digest(root: Path) -> str:
+    """What identifies the code of the trusted files: a hash of their syntax trees, without comments and docstrings."""
+    found = hashlib.sha256()
+    for file in trusted_files(root):
+        found.update(f"{file.relative_to(root).as_posix()}\n{_code(file)}\n".encode())
+    return found.hexdigest()[:16]
+
+
+def _code(file: Path) -> str:
+    """The syntax tree of a file without its docstrings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]  # type: ignore[attr-defined]
+    return ast.dump(tree)
 
 
 def module_file(root: Path, name: str) -> Path | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TypeVar
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, LetExpr, Load, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.index_arith import is_index
-from verified_tir.ir.node import Node
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, LetStmt, Stmt, Store
 from verified_tir.ir.visit import nodes_of, rewrite, sub_statements, walk
@@ -34,14 +35,27 @@ def places_of(root: Stmt, kind: type[S], wanted: Callable[[S], bool]) -> Iterato
 
 
 def _places(root: Stmt, kind: type[S], found: set[S], path: Path) -> Iterator[tuple[Path, S]]:
-    """Where those that are found stand below ``root``, which stands at ``path``."""
-    if not found:
-        return
+    """Where those that are found stand at or below ``root``, which stands at ``path``."""
     if root in found:
         yield path, root
-    for k, sub in enumerate(sub_statements(root)):
-        if sub in found or not found.isdisjoint(nodes_of(sub, kind)):
-            yield from _places(sub, kind, found, (*path, k))
+    subs, parts = sub_statements(root), _parts_with(kind)(root)
+    for k in sorted({k for s in parts.keys() & found for k in parts[s]}):
+        yield from _places(subs[k], kind, found, (*path, k))
+
+
+@cache
+def _parts_with(kind: type[S]) -> Callable[[Stmt], Mapping[S, Sequence[int]]]:
+    """For each statement of a class below one: which parts of that have it."""
+
+    @once
+    def parts_with(root: Stmt) -> Mapping[S, Sequence[int]]:
+        found: dict[S, list[int]] = {}
+        for k, sub in enumerate(sub_statements(root)):
+            for s in nodes_of(sub, kind):
+                found.setdefault(s, []).append(k)
+        return found
+
+    return parts_with
 
 
 def local_buffers(node: Node) -> list[Buffer]:

@@ -14,7 +14,9 @@ from typing import Any, Final, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import IntImm, Var
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block
+from verified_tir.ir.visit import nodes_of
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.sampling import COMPUTE_INLINE, COMPUTE_ROOT, Sampled
@@ -122,20 +124,24 @@ class Pending:
         """The name of a loop in the trace."""
         if handle in (COMPUTE_ROOT, COMPUTE_INLINE):
             return self.texts[handle]
-        path, loop = self.session.loop(handle)
+        _, loop = self.session.loop(handle)
         known = [n for v, n in self.loops.items() if self.session.current(v) is loop.var]
         if known:
             return known[-1]
-        names = [b.name for _, b in self.session.find(Block)]
-        inside = [b.name for _, b in self.session.find(Block, lambda b: names.count(b.name) == 1, path)]
-        if not inside:
+        found = next((b for n in nodes_of(loop, Block) if len(b := self._blocks_called(n.name)) == 1), None)
+        if found is None:
             raise TraceError("no block stands in the loop by which it could be named")
-        block = self.block(inside[0])
-        around = self.session.loops_around(self.session.block(inside[0])[0])
+        ((path, inside),) = found
+        block = self.block(inside.name)
+        around = self.session.loops_around(path)
         outputs = [self._new("l") for _ in around]
         self.before.append(Instruction("GetLoops", [block], [], outputs))
         self.loops.update(zip((s.var for s in around), outputs, strict=True))
         return self.loops[loop.var]
+
+    def _blocks_called(self, name: str) -> list[tuple[Path, Block]]:
+        """The blocks of a name in the program."""
+        return self.session.find(Block, lambda b: b.name == name)
 
     def place(self, handle: Any) -> str:
         """The name of a block or a loop."""

@@ -1,11 +1,13 @@
 """The enumeration at length: hours, with its progress on the screen and in a file from which it goes on when stopped.
 
-    python -m tests.kernel.exhaustive.campaign --programs 1000000 --log exhaustive.jsonl
+    python -m tests.kernel.exhaustive.campaign --programs 1000000 --log proofs/exhaustive.jsonl
 
 The families take turns, so that each is covered evenly from the start; with ``--jobs`` several have theirs at a time.
-After each part of a family one line of JSON is appended to the log: the family, the turns, the counts, the findings.
-The same command later reads the log and does the rest; the turns of a family do not depend on ``--programs``, nor on
-``--jobs``, so that these may be others then.  Ends with 1 if something was found, and prints it.
+The log begins with a hash of the kernel's code.  After each part of a family one line of JSON is appended to it: the
+family, the turns, the counts, the findings; at the end the lines of each family are added up.  The same command later
+reads the log and does the rest, if the kernel is the same; the turns of a family do not depend on ``--programs``, nor
+on ``--jobs``, so that these may be others then.  Ends with 1 if something was found, and prints it; with 2 if the log
+is of another kernel.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.kernel.exhaustive.family import Exploration, Report
+from tests.mutation.trusted import kernel_digest
 from tests.rules.families import BY_NAME, FAMILIES
 from verified_tir.ir.collector import seldom_collected
 
+ROOT = Path(__file__).resolve().parents[3]
 PART = 100
 """How many turns a family has before the next one's."""
 REFUSALS = 50
@@ -54,30 +58,48 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="how many processes")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so long")
     wanted = parser.parse_args()
-    campaign = Campaign(shares(wanted.programs), wanted.log)
+    try:
+        campaign = Campaign(shares(wanted.programs), wanted.log)
+    except OtherKernel:
+        print(f"{wanted.log} is about another kernel; remove it, or give another --log", file=sys.stderr)
+        return 2
     try:
         campaign.run(wanted.minutes * 60, wanted.jobs)
     except KeyboardInterrupt:
         print("stopped; the same command goes on from here", file=sys.stderr)
+    campaign.keep()
     return campaign.summary()
+
+
+class OtherKernel(ValueError):
+    """A log that says nothing of the kernel as it is."""
 
 
 class Campaign:
     """Families with the turns that each has had and shall have, and the sums so far."""
 
-    def __init__(self, wanted: dict[str, int], log: Path) -> None:
+    def __init__(self, wanted: dict[str, int], log: Path, kernel: str | None = None) -> None:
+        """:raises OtherKernel: if the log is of another one."""
         self.wanted, self.log = wanted, log
+        self.kernel = kernel or kernel_digest(ROOT)
         self.families = BY_NAME
         self.done: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.rules: Counter[str] = Counter()
         self.findings: list[str] = []
+        self.records: dict[str, dict[str, Any]] = {}
         if log.exists():
-            for line in log.read_text().splitlines():
-                self._add(json.loads(line))
+            first, *records = map(json.loads, log.read_text().splitlines())
+            if first != {"kernel": self.kernel}:
+                raise OtherKernel(log)
+            for record in records:
+                self._add(record)
+        else:
+            log.write_text(json.dumps({"kernel": self.kernel}) + "\n")
 
     def _add(self, record: dict[str, Any]) -> None:
         name = record["family"]
+        self.records[name] = _sum(self.records[name], record) if name in self.records else record
         self.done[name] = max(self.done[name], record["to"])
         self.counts.update({c: record[c] for c in COUNTS})
         self.rules.update(record["rules"])
@@ -112,6 +134,11 @@ class Campaign:
             log.write(json.dumps(record) + "\n")
         self._add(record)
 
+    def keep(self) -> None:
+        """Write the log anew, with one line for each family."""
+        lines = [{"kernel": self.kernel}, *(self.records[name] for name in sorted(self.records))]
+        self.log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
     def _turns(self) -> int:
         return sum(self.done.values())
 
@@ -133,6 +160,13 @@ class Campaign:
         for finding in self.findings:
             print(f"\n{finding}")
         return 1 if self.findings else 0
+
+
+def _sum(one: dict[str, Any], next_: dict[str, Any]) -> dict[str, Any]:
+    """What two parts of a family say together, of which the second goes on where the first one ends."""
+    rules = Counter(one["rules"]) + Counter(next_["rules"])
+    added = {key: one[key] + next_[key] for key in (*COUNTS, "unsound", "crashes")}
+    return {**one, "to": next_["to"], **added, "rules": dict(sorted(rules.items()))}
 
 
 @dataclass(slots=True)

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.kernel.exhaustive.campaign import FAMILIES, Campaign, as_record, explored, shares
+from tests.kernel.exhaustive.campaign import FAMILIES, Campaign, OtherKernel, as_record, explored, main, shares
 from tests.kernel.exhaustive.family import Family, Report, explore
+from tests.mutation.trusted import kernel_digest
 
 PROGRAMS = int(os.environ.get("VTIR_EXHAUSTIVE", "1000"))
 SHARES = shares(PROGRAMS)
@@ -53,11 +54,42 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
     whole = Campaign(wanted, tmp_path / "other")
     whole.run(60)
     assert {c: n for c, n in whole.counts.items() if n} == {c: n for c, n in again.counts.items() if n}
+    assert len((tmp_path / "log").read_text().splitlines()) == 4
+    for campaign in (again, whole):
+        campaign.keep()
+    assert (tmp_path / "log").read_text() == (tmp_path / "other").read_text()
     assert len((tmp_path / "log").read_text().splitlines()) == 3
+    kept = Campaign(wanted, tmp_path / "log")
+    assert (kept.done, kept.counts, kept.rules) == (again.done, again.counts, again.rules)
+
+
+def test_a_campaign_is_about_one_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "log"
+    Campaign({"pair": 1}, log)
+    assert Campaign({"pair": 1}, log).summary() == 0
+    with pytest.raises(OtherKernel):
+        Campaign({"pair": 1}, log, kernel="0123")
+    log.write_text('{"kernel": "0123"}\n')
+    monkeypatch.setattr("sys.argv", ["campaign", "--log", str(log)])
+    assert main() == 2 and "is about another kernel" in capsys.readouterr().err
+
+
+def test_the_digest_of_the_kernel_is_that_of_its_code(tmp_path: Path) -> None:
+    file = tmp_path / "verified_tir" / "kernel" / "theorem.py"
+    file.parent.mkdir(parents=True)
+    digests = []
+    for text in ("x = 1", '"""What it is."""\n\nx = 1  # why', "x = 2"):
+        file.write_text(text)
+        digests.append(kernel_digest(tmp_path))
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_what_a_campaign_finds_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Campaign({"pair": 1}, tmp_path / "log")
     record = {"family": "pair", "from": 0, "to": 1, **as_record(Report("pair", 1, unsound=["#0 wrong"]))}
-    (tmp_path / "log").write_text(json.dumps(record) + "\n")
+    with (tmp_path / "log").open("a") as log:
+        log.write(json.dumps(record) + "\n")
     assert Campaign({"pair": 1}, tmp_path / "log").summary() == 1
     assert "pair #0 wrong" in capsys.readouterr().out
