@@ -125,6 +125,29 @@ def test_what_only_tvm_means_is_taken_and_changes_nothing() -> None:
     assert text(accepted(MATMUL, steps)) == text(accepted(MATMUL, plain))
 
 
+def test_blocks_have_the_names_that_tvm_gives_them_too() -> None:
+    """What copies back bears in TVM the name of the copy; and the rest of a reduction that of the block and _update."""
+
+    def steps(s: Schedule) -> None:
+        i, _, k = s.loops("C")
+        s.cache_write("C", 0, "local")
+        s.reverse_compute_at("C_local", i)
+        s.vectorize(s.get_loops("C_local")[-1])
+        s.decompose_reduction("C", k)
+        s.annotate("C_update", "note", 1)
+
+    def ours(s: Schedule) -> None:
+        i, _, k = s.loops("C")
+        s.cache_write("C", 0, "local")
+        s.reverse_compute_at("C_local_back", i)
+        s.vectorize(s.get_loops("C_local_back")[-1])
+        s.decompose_reduction("C", k)
+        s.annotate("C", "note", 1)
+
+    assert text(accepted(MATMUL, steps)) == text(accepted(MATMUL, ours))
+    not_applicable(MATMUL, lambda s: s.annotate("C_update", "note", 1), "called 'C_update'")
+
+
 def test_annotations_are_notes() -> None:
     """They are printed, kept through later steps, replaced and taken away; the program means the same."""
     s = Schedule(MATMUL)

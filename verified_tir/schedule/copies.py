@@ -20,11 +20,14 @@ _BUFFER_FIRST: Final = frozenset({"cache_read", "cache_write", "set_scope", "seq
 
 
 def block_of_copy(session: Session, value: Any) -> Any:
-    """Where a block is meant, the name of the block that copies from or to a buffer; other values as they are."""
-    if not isinstance(value, Buffer):
-        return value
+    """Where a block is meant, the name of the block that copies from or to a buffer, or that has another name in TVM;
+    other values as they are."""
     names = session.block_names()
-    return next((n for n in (f"{value.name}_back", value.name) if n in names), value)
+    if isinstance(value, Buffer):
+        return next((n for n in (f"{value.name}_back", value.name) if n in names), value)
+    if isinstance(value, str) and value not in names and not session.has_loop(value):
+        return session.block_of_tvm(value) or value
+    return value
 
 
 def blocks_of_copies(

@@ -302,7 +302,7 @@ class Session:
         """
         if not isinstance(name, str):
             raise fail(f"a block is given by its name, not by {described(name)}")
-        found = self.find(Block, lambda s: s.name == name) or self._as_tvm_calls_it(name)
+        found = self.find(Block, lambda s: s.name == name)
         if not found:
             names = list(dict.fromkeys(s.name for s in nodes_of(self.func.body, Block)))
             known = f"the blocks are {', '.join(names)}" if names else "the program has no block"
@@ -312,15 +312,20 @@ class Session:
             raise fail(f"there are {len(found)} blocks called {name!r}, {'; '.join(around)}")
         return found[0]
 
-    def _as_tvm_calls_it(self, name: str) -> list[tuple[Path, Block]]:
-        """The block that has this name in TVM: the update of a decomposed reduction, or what copies a cache back."""
+    def block_of_tvm(self, name: str) -> str | None:
+        """The name of the block that has this one in TVM: the update of a decomposed reduction, or what copies a cache
+        back; ``None`` if there is none."""
         other = name.removesuffix("_update") if name.endswith("_update") else f"{name}_back"
         made = f"{other}_init" if name.endswith("_update") else other
-        return self.find(Block, lambda s: s.name == other) if self.has_block(made) else []
+        return other if {other, made} <= self.block_names() else None
 
     def has_block(self, name: str) -> bool:
         """Whether there is a block of that name."""
         return name in self.block_names()
+
+    def has_loop(self, name: str) -> bool:
+        """Whether there is a loop of that name."""
+        return any(s.var.name == name for s in nodes_of(self.func.body, For))
 
     def block_names(self) -> set[str]:
         """The names of all blocks."""
