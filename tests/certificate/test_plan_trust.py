@@ -32,12 +32,11 @@ from verified_tir.ir.dtype import FLOAT32, INT32
 from verified_tir.ir.expr import Call, FloatImm
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
-from verified_tir.ir.stmt import Seq
+from verified_tir.ir.stmt import Evaluate, Seq
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.call import Implement
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reorder import Link, Reorder
-from verified_tir.kernel.rules.skeleton import hole
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.intrinsics import TensorIntrin
 from verified_tir.schedule.rule_builders import RuleBuilder
@@ -164,7 +163,7 @@ def test_an_implementation_is_believed_also_if_its_call_was_removed(
         apply(self, *rules)
         if self.theorem.derivation and type(self.theorem.derivation[-1].rule) is Implement:
             ((path, _),) = places(self.func.body, lambda stmt: isinstance(stmt, Seq))
-            apply(self, Reorder((*path, 0), 2, (((0,), 1), ((1, 0), 1)), hole(0), (Link(0, 0, (), ()),)))
+            apply(self, Reorder((*path, 0), 2, (((0,), 1), ((1, 0), 1)), Evaluate(const(0)), (Link(0, 0, (), ()),)))
 
     monkeypatch.setattr(Session, "apply", without_the_call)
     graph = relu()

@@ -343,8 +343,20 @@ def blocks_of_tvm(s: Schedule) -> None:
     s.add_unit_loop("C")
 
 
+WINDOW = """
+@T.prim_func
+def window(A: T.Buffer((10,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((10,), "int32")
+    for a in range(10):
+        with T.sblock("B"):
+            B[a] = A[a] + 1
+    for t, b in T.grid(2, 4):
+        with T.sblock("C"):
+            C[t * 4 + b] = B[t * 4 + b] + B[t * 4 + b + 2]
+"""
 SCHEDULES: list[tuple[str, Callable[[Schedule], object]]] = [
     (PADDED, tiles),
+    (WINDOW, lambda s: (s.compute_at("B", "t"), s.rolling_buffer("B", 0))),
     (EPILOGUE, lambda s: s.fuse_reduction_epilogue("t", "C")),
     (DOUBLE, results),
     (PROGRAMS["matmul"], split_and_more),

@@ -17,6 +17,7 @@ from tests.rules import (
     reduced,
     shapes,
     staged,
+    turns,
     types,
     values,
 )
@@ -33,6 +34,7 @@ FAMILIES: Final[tuple[Family, ...]] = (
     *types.FAMILIES,
     *lanes.FAMILIES,
     *again.FAMILIES,
+    *turns.FAMILIES,
     *staged.FAMILIES,
     *reduced.FAMILIES,
     *calls.FAMILIES,

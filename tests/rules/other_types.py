@@ -33,8 +33,8 @@ from verified_tir.ir.expr import (
 )
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.paths import at
-from verified_tir.ir.stmt import Allocate, For, LetStmt, Store
+from verified_tir.ir.paths import at, loops_around, put
+from verified_tir.ir.stmt import SKIP, Allocate, For, LetStmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import fields, substitute, walk
 from verified_tir.kernel.rules.bind import Bind
@@ -42,10 +42,10 @@ from verified_tir.kernel.rules.common import together
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.recompute import Recompute
+from verified_tir.kernel.rules.recompute import Eliminate, Recompute
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.reorder import Link, Reorder
-from verified_tir.kernel.rules.skeleton import Skeleton, loops_around
+from verified_tir.kernel.rules.skeleton import Skeleton
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.theorem import Rule
 
@@ -156,6 +156,10 @@ def _fitted(func: PrimFunc, rule: Rule) -> Rule:
             shared = next((k for k, (a, b) in enumerate(zip(source, path, strict=False)) if a != b), 0)
             loops = loops_around(at(func.body, source[: shared + 1]), source[shared + 1 :])
             return replace(rule, instance=_values(loops, rule.instance))
+        case Eliminate(path=path, recompute=again):
+            fitted = _fitted(func.with_body(put(func.body, path, SKIP)), again)
+            assert isinstance(fitted, Recompute)
+            return replace(rule, recompute=fitted)
         case Relayout(buffer=b) | Stage(buffer=b):
             return replace(rule, layout=_of_buffer(rule.layout, b))
         case Couple(path=path):

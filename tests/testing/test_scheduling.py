@@ -73,6 +73,7 @@ s.restate("t", lambda i, A=s.buffer("A"): T.max(A[i] * T.float32(2.0), A[i] * T.
 s.reverse_compute_at("B", "i")
 s.reverse_compute_inline("B")
 s.rfactor("i")
+s.rolling_buffer("t", 0)
 s.sequential_buffer_access("A")
 s.set_axis_separator("t", ("read", 0), [1])
 s.set_scope("t", "shared")

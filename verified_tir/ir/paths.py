@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias, TypeVar
 
 from verified_tir.ir.node import IRError
-from verified_tir.ir.stmt import Seq, Stmt, seq
+from verified_tir.ir.stmt import For, Seq, Stmt, seq
 from verified_tir.ir.visit import map_children, sub_statements
 
 Path: TypeAlias = tuple[int, ...]
@@ -28,6 +28,11 @@ def at(root: Stmt, path: Path) -> Stmt:
             raise IRError(f"no statement at step {step} of path {path}")
         root = subs[step]
     return root
+
+
+def loops_around(root: Stmt, path: Path) -> list[For]:
+    """The loops in a statement around a place, outermost first."""
+    return [s for s in (at(root, path[:k]) for k in range(len(path))) if isinstance(s, For)]
 
 
 def put(root: Stmt, path: Path, new: Stmt) -> Stmt:

@@ -13,18 +13,7 @@ from typing import final
 
 from verified_tir import ir
 from verified_tir.kernel.effects import EVERYTHING, assumes, effects, opaque_calls, written_blocks
-from verified_tir.kernel.memory import (
-    Allocated,
-    Element,
-    Entry,
-    Event,
-    Memory,
-    Ran,
-    Stored,
-    Version,
-    bytes_of,
-    flat_address,
-)  # fmt: skip
+from verified_tir.kernel.memory import Allocated, Element, Entry, Event, Memory, Ran, Stored, Version
 from verified_tir.kernel.open_bits import only_compares, stored, usable
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -133,7 +122,7 @@ class Context:
         """The address under which the logic knows an element (one scalar lane of it)."""
         if not self.several_views(buffer.data):
             return indices if lane is None else (*indices, lane)
-        flat = flat_address(buffer, indices, Encoder(self.env))
+        flat = Encoder(self.env).flat_address(buffer, indices)
         return (flat if lane is None else f.add(f.mul(flat, f.integer(buffer.dtype.lanes)), lane),)
 
     def held(self, buffer: ir.Buffer, value: Encoded) -> Encoded:
@@ -184,7 +173,7 @@ class Context:
         if view.strides or base.dtype is not view.dtype or len(inner) != len(base.shape) - 1:
             return None
         encoder = Encoder(self.env)
-        rest = f.sub(flat_address(view, indices, encoder), encoder.value(base.elem_offset))
+        rest = f.sub(encoder.flat_address(view, indices), encoder.value(base.elem_offset))
         found: list[Term] = []
         for extent in reversed(inner):
             found.insert(0, f.floormod(rest, f.integer(extent)))
@@ -202,8 +191,8 @@ class Context:
         if base.strides:
             return f.FALSE  # which bytes between the elements belong to the block is not understood
         first = f.mul(encoder.value(base.elem_offset), f.integer(base.dtype.nbytes))
-        start = f.mul(flat_address(buffer, indices, encoder), f.integer(buffer.dtype.nbytes))
-        end, last = f.add(start, f.integer(buffer.dtype.nbytes)), f.add(first, bytes_of(base, encoder))
+        start = f.mul(encoder.flat_address(buffer, indices), f.integer(buffer.dtype.nbytes))
+        end, last = f.add(start, f.integer(buffer.dtype.nbytes)), f.add(first, encoder.bytes_of(base))
         return f.and_(f.le(f.integer(0), start), f.le(first, start), f.le(end, last))
 
     def encoder(self, safety: list[Safety] | None = None, memory: Memory | None = None) -> Encoder:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
 from verified_tir import ir
-from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
-from verified_tir.semantics.encode import Encoded, Encoder
+from verified_tir.semantics.encode import Encoded
 
 _serial = itertools.count(1)
 
@@ -141,24 +140,3 @@ class Element:
     def is_same(self, other: Element) -> bool:
         """Whether another element consists of the very same objects; its ``__eq__`` is not asked."""
         return all(getattr(self, part) is getattr(other, part) for part in self.__slots__)
-
-
-def flat_address(buffer: ir.Buffer, indices: tuple[Term, ...], encoder: Encoder) -> Term:
-    """Position of an element from the start of the block, in elements of the view."""
-    if buffer.strides:
-        total = encoder.value(buffer.elem_offset)
-        for index, stride in zip(indices, buffer.strides, strict=True):
-            total = f.add(total, f.mul(index, encoder.value(stride)))
-        return total
-    position = f.integer(0)
-    for index, extent in zip(indices, buffer.shape, strict=True):
-        position = f.add(f.mul(position, encoder.value(extent)), index)
-    return f.add(encoder.value(buffer.elem_offset), position)
-
-
-def bytes_of(buffer: ir.Buffer, encoder: Encoder) -> Term:
-    """How many bytes the elements of a row-major buffer have."""
-    size = f.integer(buffer.dtype.nbytes)
-    for extent in buffer.shape:
-        size = f.mul(size, encoder.value(extent))
-    return size

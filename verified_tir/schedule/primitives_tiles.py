@@ -37,17 +37,18 @@ class TilePrimitives(Primitives):
         """Whether :meth:`decompose_padding` is possible (TVM's ``can_decompose_padding``); changes nothing."""
         return decompose_padding.can_decompose_padding(self._session, block, loop)
 
+    @recorded
     def rolling_buffer(self, block: str, write_buffer_index: int) -> None:
-        """Always refused: TVM's ``rolling_buffer`` keeps several rows of a buffer in one place, one after the other.
+        """Compute each row of a buffer once, in the first tile that needs it, and keep as many rows as a tile has, one
+        after the other in the same places (TVM's ``rolling_buffer``).
 
-        No rule of the kernel lets a place be used again for another element, and none removes the second computation of
-        a sum.
-
-        :param block: a block that stores to a local buffer.
+        :param block: a block that stores to a local buffer, below loops over tiles (``compute_at``).
         :param write_buffer_index: which of the buffers that the block stores to.
-        :raises ScheduleError: in any case; it says what to do instead.
+        :raises ScheduleError: if no two tiles compute a row in common, or the first row of a tile is not at a constant
+            distance from that of the last one.
         """
-        self._look("rolling_buffer", lambda s: rolling_buffer.refuse(s, block, write_buffer_index))
+        self._do("rolling_buffer", (block, write_buffer_index),
+                 lambda s: rolling_buffer.rolling_buffer(s, block, write_buffer_index))  # fmt: skip
 
     @recorded
     def loop_partition(

@@ -102,6 +102,25 @@ class Encoder:
         """The value of an expression, without its definedness."""
         return self.encode(expr, lane).value
 
+    def flat_address(self, buffer: ir.Buffer, indices: tuple[Term, ...]) -> Term:
+        """Position of an element from the start of the block, in elements of the view."""
+        if buffer.strides:
+            total = self.value(buffer.elem_offset)
+            for index, stride in zip(indices, buffer.strides, strict=True):
+                total = f.add(total, f.mul(index, self.value(stride)))
+            return total
+        position = f.integer(0)
+        for index, extent in zip(indices, buffer.shape, strict=True):
+            position = f.add(f.mul(position, self.value(extent)), index)
+        return f.add(self.value(buffer.elem_offset), position)
+
+    def bytes_of(self, buffer: ir.Buffer) -> Term:
+        """How many bytes the elements of a row-major buffer have."""
+        size = f.integer(buffer.dtype.nbytes)
+        for extent in buffer.shape:
+            size = f.mul(size, self.value(extent))
+        return size
+
     def encode(self, expr: ir.Expr, lane: Term | None = None) -> Encoded:  # noqa: PLR0911
         """Value and definedness of ``expr`` (of its lane ``lane``, if it has lanes)."""
         match expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Literal, final
 
 import ml_dtypes
 import numpy as np
@@ -236,6 +236,30 @@ def quantised(o: Opinion) -> Array:
 
     rounded = np.rint(x.astype(np.float32) / along(scale))
     return _nearest(rounded if zero is None else rounded + along(zero), o.result.dtype)
+
+
+def first_maxima(o: Opinion) -> Array:
+    """Where in the whole operand the maxima of windows stand that are padded to keep the shape; the first of equals."""
+    x, attributes = o.operand(0), o.node.attributes
+    sizes, kernel = x.shape[2:], tuple(attributes["kernel_shape"])
+    strides, gaps = (tuple(attributes.get(n, [1] * len(kernel))) for n in ("strides", "dilations"))
+    counts = [-(-n // s) for n, s in zip(sizes, strides, strict=True)]
+    missing = [
+        max(0, (c - 1) * s + (k - 1) * d + 1 - n)
+        for c, s, k, d, n in zip(counts, strides, kernel, gaps, sizes, strict=True)
+    ]
+    before = [m // 2 if attributes["auto_pad"] == "SAME_UPPER" else m - m // 2 for m in missing]
+    order: Literal["C", "F"] = "F" if attributes.get("storage_order", 0) else "C"
+    found = np.zeros((*x.shape[:2], *counts), np.int64)
+    for place in np.ndindex(found.shape):
+        corner = [p * s - b for p, s, b in zip(place[2:], strides, before, strict=True)]
+        window = [tuple(c + j * d for c, j, d in zip(corner, w, gaps, strict=True)) for w in np.ndindex(kernel)]
+        inside = [at for at in window if all(0 <= i < n for i, n in zip(at, sizes, strict=True))]
+        of_image = x[place[:2]]
+        first = inside[int(np.argmax([of_image[at] for at in inside]))]
+        image = int(np.ravel_multi_index(place[:2], x.shape[:2]))
+        found[place] = image * math.prod(sizes) + int(np.ravel_multi_index(first, sizes, order=order))
+    return found
 
 
 def power_of_integers(o: Opinion) -> Array:

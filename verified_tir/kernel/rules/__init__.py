@@ -13,7 +13,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.kernel.rules.recompute import Recompute
+from verified_tir.kernel.rules.recompute import Eliminate, Recompute
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.kernel.rules.rewrite import Rewrite
@@ -23,7 +23,7 @@ from verified_tir.kernel.rules.stage import Stage
 from verified_tir.kernel.rules.vectorize import Vectorize
 
 RULES: Final = frozenset({
-    Axiom, Bind, Couple, Declare, Drop, Erase, Implement, Inline, Insert, MergeAllocations, Move, PadValue, Reassociate,
-    Recompute, Refine, Relayout, Reorder, Rewrite, Same, Stage, Vectorize,
+    Axiom, Bind, Couple, Declare, Drop, Eliminate, Erase, Implement, Inline, Insert, MergeAllocations, Move, PadValue,
+    Reassociate, Recompute, Refine, Relayout, Reorder, Rewrite, Same, Stage, Vectorize,
 })  # fmt: skip
 """The types of rules that ``apply`` takes; an object of any other is refused."""

@@ -34,7 +34,7 @@ from verified_tir.kernel.begin import context_at, shape_bounds
 from verified_tir.kernel.calls import Arguments, instantiate
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import address_taken, opaque_calls, written_blocks
-from verified_tir.kernel.memory import Entry, flat_address
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.refines import Refines
 from verified_tir.kernel.rules.common import evaluated_safely
@@ -157,7 +157,7 @@ def _fits(
     for (p, a, one), (q, b, other) in combinations_with_replacement(pairs, 2):
         if a.data is b.data and (one or other):
             (x, inside), (y, also) = _any_element(context, a), _any_element(context, b)
-            apart = f.ne(flat_address(a, x, encoder), flat_address(b, y, encoder))
+            apart = f.ne(encoder.flat_address(a, x), encoder.flat_address(b, y))
             claim = f"{a.name} and {b.name}, for {p.name} and {q.name} of {func.name}, do not overlap"
             if p is q:
                 apart = f.or_(apart, f.and_(*[f.eq(i, j) for i, j in zip(x, y, strict=True)]))
@@ -213,7 +213,7 @@ def _same_layout(
         yield "it starts where the parameter does", f.eq(first, other)
     if p.strides or opaque:
         x, inside = _any_element(context, a)
-        apart = f.eq(f.sub(flat_address(a, x, mine), first), f.sub(flat_address(p, x, theirs), other))
+        apart = f.eq(f.sub(mine.flat_address(a, x), first), f.sub(theirs.flat_address(p, x), other))
         yield "its strides are the parameter's", f.implies(inside, apart)
 
 

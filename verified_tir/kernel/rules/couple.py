@@ -16,6 +16,18 @@ else writes to B′.  So every load, being of a live element, reads what it read
 φ(x) is undefined and nobody reads it; that is why nothing is owed of padding here, though it is of a parameter
 (``relayout``).
 
+*In turn.*  Two live elements may share a place, and ψ then means nothing, if no read finds the wrong one there.  Let a
+load read x, let x have been stored before, and let x′ ≠ x with φ(x′) = φ(x) be stored, too; then the store to x′ comes
+before that to x, or after the load.  So with
+
+    for i: B[i] = A[i]; C[i] = B[i] + B[i - 1]     ⟶     for i: B′[i % 2] = A[i]; C[i] = B′[i % 2] + B′[(i - 1) % 2]
+
+every load finds what it found, by induction over the loads.  For take the last store to x before one of them.  What
+is stored to φ(x) after that, and before the load, goes to x; but there is no such store.  If x was not stored before,
+it was undefined, and any value refines that; the rest of the program, being monotone, refines what it did.  Here the
+order of instances counts: iterations of a ``while`` loop, which are not told apart, are refused.  So is a licensed
+block, of which a place may be given any sum of what was added there.
+
 ψ is a witness: any function will do that leads back.  Masked lanes of a vector access touch nothing, but φ is evaluated
 in them, so there it must be safe, too.  Other views of the block would have to move along: they are refused; so is an
 opaque call that is handed an element of B, which may take it by address.
@@ -25,10 +37,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
+from itertools import chain, product
 from typing import Literal, final
 
 from verified_tir import ir
+from verified_tir.kernel.access import Instance, equal, happens_before
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import escapes
@@ -38,6 +52,7 @@ from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.layout import LayoutMap, masked_lanes_safe
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
+from verified_tir.logic import formula as f
 
 
 @final
@@ -45,12 +60,12 @@ from verified_tir.kernel.step import Rewrite
 class Couple:
     """Replace the buffer allocated at ``path`` by one whose elements stand where ``layout`` says.
 
-    :param live: which elements have a place: all, or those that are accessed.
+    :param live: which elements have a place: all, or those that are accessed; or these, each ``"in turn"`` with others.
     """
 
     path: ir.Path
     layout: LayoutMap
-    live: Literal["all", "accessed"] = "all"
+    live: Literal["all", "accessed", "in turn"] = "all"
     separators: tuple[int, ...] = ()
 
     def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
@@ -77,7 +92,26 @@ class Couple:
             yield from self.layout.whole(context, old, self.path)
             return
         run = instance(context, allocation)
+        alone = self.live == "accessed"
         for a in run.accesses:
             if a.buffer is old:
-                place = (*self.path, *a.place)
-                yield from self.layout.coupled(run.context, old, a.indices, a.given, place, "accessed element")
+                place, kind = (*self.path, *a.place), "accessed element"
+                yield from self.layout.coupled(run.context, old, a.indices, a.given, place, kind, alone=alone)
+        if not alone:
+            yield from self._in_turn(run, allocation, *(instance(context, allocation) for _ in range(2)))
+
+    def _in_turn(self, run: Instance, allocation: ir.Allocate, first: Instance, second: Instance) -> Iterator[Question]:
+        """Questions whether each load of ``run`` finds at its place what was stored to its element."""
+        old, image = allocation.buffer, partial(self.layout.image, run.context)
+        if old.data in run.context.entry.licensed or ir.nodes_of(allocation, ir.While):
+            raise Misfit(
+                f"{old.name} is summed into in any order, or used in a while loop: its elements share no place"
+            )
+        loads = [a for a in run.accesses if a.buffer is old and not a.write]
+        for a, b, c in product(loads, first.stores_to(old.data), second.stores_to(old.data)):
+            when, stored, other = [(x.place, x.inner) for x in (a, b, c)]
+            shared = f.and_(equal(a.indices, b.indices), equal(image(a.indices), image(c.indices)))
+            given = (*a.given, *b.given, *c.given, shared, f.not_(equal(a.indices, c.indices)))
+            goal = f.or_(happens_before(allocation, other, stored), happens_before(allocation, when, other))
+            claim = f"no other element of {old.name} takes the place of one that is read later"
+            yield Question("layout", claim, run.context, given, goal, (*self.path, *a.place))

@@ -131,17 +131,19 @@ class LayoutMap:
         return context.bound(self.inverse_inputs, ys).encoder().value(self.padding)
 
     def coupled(
-        self, context: Context, old: ir.Buffer, xs: Sequence[Term], given: tuple[Term, ...], path: ir.Path, kind: str
-    ) -> Iterator[Question]:
-        """An element x of ``old``, of some ``kind``, has a place of its own: φ is safe at x and within the new shape,
-        and no other such element is mapped to φ(x), since the inverse leads back from there to x."""
+        self, context: Context, old: ir.Buffer, xs: Sequence[Term], given: tuple[Term, ...], path: ir.Path, kind: str,
+        *, alone: bool = True,
+    ) -> Iterator[Question]:  # fmt: skip
+        """An element x of ``old``, of some ``kind``, has a place: φ is safe at x and within the new shape.  If it is
+        there ``alone``, no other such element is mapped to φ(x), since the inverse leads back from there to x."""
         given = (*given, in_box(context, xs, old.shape))
         yield from evaluated_safely(context.bound(self.inputs, xs), self.outputs, given, path)
         ys = self.image(context, xs)
         claim = f"every {kind} of {old.name} lies within the new shape"
         yield Question("layout", claim, context, given, in_box(context, ys, self.shape), path)
-        claim = f"no two {kind}s of {old.name} are mapped to the same place"
-        yield Question("layout", claim, context, given, equal(self.origin(context, ys), xs), path)
+        if alone:
+            claim = f"no two {kind}s of {old.name} are mapped to the same place"
+            yield Question("layout", claim, context, given, equal(self.origin(context, ys), xs), path)
 
     def whole(self, context: Context, old: ir.Buffer, path: ir.Path) -> Iterator[Question]:
         """Questions whether every element of ``old`` is mapped to a place of its own."""

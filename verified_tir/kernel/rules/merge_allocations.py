@@ -19,7 +19,7 @@ from typing import final
 from verified_tir import ir
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.effects import address_taken
-from verified_tir.kernel.memory import Entry, bytes_of
+from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.rules.scope import extents_safe
 from verified_tir.kernel.step import Rewrite
@@ -67,7 +67,7 @@ class MergeAllocations:
             here = context_at(before, place, entry)
             encoder = here.encoder()
             starts = [f.eq(encoder.value(b.elem_offset), f.integer(0)) for b in (s.buffer, self.block)]
-            fits = f.le(bytes_of(s.buffer, encoder), bytes_of(self.block, encoder))
+            fits = f.le(encoder.bytes_of(s.buffer), encoder.bytes_of(self.block))
             claim = f"the block of {self.block.name} is large enough for {s.buffer.name}"
             yield Question("view", claim, here, (), f.and_(fits, *starts), place)
 

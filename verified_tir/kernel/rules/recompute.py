@@ -19,6 +19,10 @@ where the original has one result; so such a statement is not recomputed.
 
 What was stored since, and what ran before, is determined as in ``last_write``.
 
+*The other way.*  The two programs do the same, so what runs again may go: ``Eliminate``.  Let the program in which it
+runs have a meaning on some input.  The other one goes through the same states outside of S, and evaluates less: by
+induction over the run it has a meaning, too, as far as it got, so that what is proved of its memory holds there.
+
 Not handled: an earlier iteration of a loop around both places as the witness; an S with opaque calls, assertions,
 ``while`` loops (they keep their place) or views of its own.  Whether a recomputed instance races in a loop marked
 parallel is another judgement (``race_free``).
@@ -41,15 +45,7 @@ from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, no_dependence
 from verified_tir.kernel.rules.last_write import Executed, reads_of, with_past
-from verified_tir.kernel.rules.skeleton import (
-    Skeleton,
-    check_values,
-    enter,
-    evaluated_by,
-    filled,
-    loops_around,
-    safely,
-)
+from verified_tir.kernel.rules.skeleton import Skeleton, check_values, enter, evaluated_by, filled, safely
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 
@@ -84,7 +80,7 @@ class Recompute:
         if written_blocks(source) & entry.licensed:
             raise Misfit("the recomputed statement sums into a licensed block: its two sums could differ")
         place = (last - first - 1, *self.path[shared + 1 :])
-        values = {s.var: w for s, w in zip(loops_around(whole, inside), self.instance, strict=True)}
+        values = {s.var: w for s, w in zip(ir.loops_around(whole, inside), self.instance, strict=True)}
         added = filled(self.new, [ir.substitute(ir.refresh_binders(source)[0], values)])
         origin = context_at(before, (*self.path[:shared], first), entry)
         ended = origin.fork()  # one walk: both speak of one run
@@ -110,7 +106,7 @@ class Recompute:
             raise Misfit("what the source stands in writes what its bounds or conditions read")
         if [*Skeleton(self.new).places] != [0]:
             raise Misfit("the recomputed statement must stand in exactly one place")
-        check_values(loops_around(whole, inside), self.instance)
+        check_values(ir.loops_around(whole, inside), self.instance)
         if changes(source, [*self.instance, *(e for e, _ in evaluated_by(self.new))]):
             raise Misfit("the source writes what the new bounds, conditions or values read")
 
@@ -145,3 +141,19 @@ class Recompute:
                 claim = f"the recomputed statement writes each element of {a.buffer.name} before it reads it"
                 goal = f.or_(written, f.not_(overlap(a, b)))
                 yield Question("recompute", claim, here, (*read.given, *b.given), goal, (*self.source, *read.place))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Eliminate:
+    """Remove the statement at ``path``, which runs again what ran before: ``recompute`` would insert it."""
+
+    path: ir.Path
+    recompute: Recompute
+
+    def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        without = before.with_body(ir.put(before.body, self.path, ir.SKIP))
+        made = self.recompute.rewrite(without, entry)
+        if not ir.structural_equal(made.after, before):
+            raise Misfit("the statement does not run again what ran before")
+        return Rewrite(without, made.questions)

@@ -59,16 +59,7 @@ from verified_tir.kernel.obligation import Misfit, Question
 from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.common import changes, no_dependence, replaced, together
 from verified_tir.kernel.rules.reduction import reduction_at
-from verified_tir.kernel.rules.skeleton import (
-    Inside,
-    Skeleton,
-    check_values,
-    evaluated_by,
-    filled,
-    hole,
-    known_of,
-    safely,
-)
+from verified_tir.kernel.rules.skeleton import Inside, Skeleton, check_values, evaluated_by, filled, known_of, safely
 from verified_tir.kernel.step import Rewrite
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
@@ -127,7 +118,7 @@ class Reorder:
     def _cut(self, whole: ir.Stmt) -> Skeleton:
         """R with holes for its leaves, the last one first: so the places of the others stay as they are."""
         for k, (place, count) in sorted(enumerate(self.leaves), key=lambda leaf: leaf[1], reverse=True):
-            whole = replaced(whole, place, count, hole(k))
+            whole = replaced(whole, place, count, ir.Evaluate(ir.const(k)))
         return Skeleton(whole)
 
     def place(self, leaf: int, inner: ir.Path) -> ir.Path:

@@ -23,11 +23,6 @@ from verified_tir.logic.formula import Term
 from verified_tir.semantics.encode import Encoded, Safety
 
 
-def hole(number: int) -> ir.Stmt:
-    """The statement that stands for the hole with this number."""
-    return ir.Evaluate(ir.IntImm(ir.INT32, number))
-
-
 def number_of(stmt: ir.Stmt) -> int:
     """The number of a hole."""
     assert isinstance(stmt, ir.Evaluate) and isinstance(stmt.value, ir.IntImm)
@@ -144,11 +139,6 @@ def safely(
         yield from safely(enter(here, skeleton, (step,)).context, sub, values, known, path)
 
 
-def loops_around(stmt: ir.Stmt, path: ir.Path) -> list[ir.For]:
-    """The loops in a statement around the place, outermost first."""
-    return [s for s in (ir.at(stmt, path[:k]) for k in range(len(path))) if isinstance(s, ir.For)]
-
-
 def check_values(loops: Sequence[ir.For], values: Sequence[ir.Expr]) -> None:
     """Check that there is a value of its type for each loop.
 
@@ -179,7 +169,7 @@ class Skeleton:
 
     def loops(self, hole: int) -> list[ir.For]:
         """The loops around a hole, outermost first."""
-        return loops_around(self.stmt, self.places[hole])
+        return ir.loops_around(self.stmt, self.places[hole])
 
     def named(self, hole: int) -> str:
         """The variables of the loops around a hole, as text."""

@@ -38,6 +38,11 @@ def storage_align(inventory: Inventory, pick: Choices) -> str:
     return call("storage_align", block, pick.one(("0", "0", "1")), axis, factor, pick.one(("1", "0", "-1")))
 
 
+@writes("rolling_buffer")
+def rolling_buffer(inventory: Inventory, pick: Choices) -> str:
+    return call("rolling_buffer", inventory.block(pick)[0], pick.one(("0", "0", "0", "1")))
+
+
 @writes("add_unit_loop")
 def add_unit_loop(inventory: Inventory, pick: Choices) -> str:
     return call("add_unit_loop", inventory.place(pick))

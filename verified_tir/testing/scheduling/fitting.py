@@ -80,6 +80,7 @@ def _fitting(inventory: Inventory) -> Iterator[str]:
     if inventory.local:
         yield from ("sink_allocation", "compute_inline", "reverse_compute_inline", "compute_at", "reverse_compute_at")
         yield from ("set_scope", "compute_at", "reverse_compute_at")
+        yield from ("rolling_buffer",) if inventory.blocks else ()
     if inventory.blocks:
         yield from ("bind_expr", "split_write", "outline", "cache_read", "cache_write", "read_at", "write_at")
         yield from ("merge_writes", "restate") if len(inventory.blocks) > 1 else ("restate",)

@@ -48,6 +48,17 @@ def matmul(A: T.Buffer(({n}, {k}), "{t}"), B: T.Buffer(({k}, {m}), "{t}"), C: T.
                 C[vi, vj] = {zero}
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """,
+    "tiles that overlap": """
+def window(A: T.Buffer((4 * {n} + 2,), "{t}"), C: T.Buffer((4 * {n},), "{t}")):
+    B = T.alloc_buffer((4 * {n} + 2,), "{t}")
+    for i in range({n}):
+        for a in range(6):
+            with T.block("B"):
+                B[i * 4 + a] = A[i * 4 + a] * {two}
+        for b in range(4):
+            with T.block("C"):
+                C[i * 4 + b] = B[i * 4 + b] + B[i * 4 + b + 2]
+""",
     "sum over what is there": """
 def onto(A: T.Buffer(({n}, {m}), "{t}"), B: T.Buffer(({n},), "{t}")):
     for j, i in T.grid({m}, {n}):
