@@ -192,6 +192,19 @@ def test_padding_that_comes_after_a_value_is_not_left_out() -> None:
     )
 
 
+TILES_OF_ITS_OWN = """
+@T.prim_func
+def tiles(x: T.Buffer((8,), "float32"), y: T.Buffer((12,), "float32")):
+    for t in range(3):
+        p = T.alloc_buffer((4,), "float32")
+        for i in range(4):
+            with T.block("p"):
+                p[i] = T.if_then_else(t * 4 + i >= 2 and t * 4 + i < 10, x[t * 4 + i - 2], T.float32(0))
+        for i in range(4):
+            y[t * 4 + i] = p[i]
+"""
+
+
 @pytest.mark.parametrize(
     ("program", "steps", "words"),
     [
@@ -202,6 +215,8 @@ def test_padding_that_comes_after_a_value_is_not_left_out() -> None:
         (padded(), lambda s: s.decompose_padding("y", "k"), "there is no loop called 'k'"),
         (padded(), lambda s: s.decompose_padding(3, "i"), "a block is given by its name, not by 3"),  # type: ignore[arg-type]
         (IMAGE, lambda s: s.decompose_padding("p", s.get_loops("y")[0]), "does not stand inside the loop over i"),
+        (TILES_OF_ITS_OWN, lambda s: s.decompose_padding("p", "t"),
+         "p is allocated inside the loop over t, so it cannot be filled before"),
     ],
 )  # fmt: skip
 def test_arguments_that_make_no_sense(program: str, steps: Steps, words: str) -> None:
