@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SCRIPT = Path(__file__).resolve().parent.parent / "benchmarks" / "confirmed_refutations.py"
 
 
@@ -25,6 +27,7 @@ def test_the_share_is_that_of_the_counts() -> None:
     assert sum(found["counts"]["(the program itself)"].values()) == 5
 
 
+@pytest.mark.nightly
 def test_one_primitive_may_be_asked_for() -> None:
     table = measured("--count", "2", "--seed", "5", "--only", "parallel", "--list")
     names = [line.split("  ")[0] for line in table.split("\n\n")[0].splitlines()]

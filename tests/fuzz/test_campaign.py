@@ -89,6 +89,7 @@ def drawn(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return lines
 
 
+@pytest.mark.nightly
 def test_an_interrupted_run_goes_on_and_one_that_ended_begins_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -114,6 +115,7 @@ def test_an_interrupted_run_goes_on_and_one_that_ended_begins_again(
     assert fresh.state.runs == 1 and drawn(tmp_path, monkeypatch) == whole[:10]
 
 
+@pytest.mark.nightly
 def test_the_cases_do_not_depend_on_the_number_of_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn(tmp_path, monkeypatch)
     found = []

@@ -125,6 +125,7 @@ def test_what_was_checked_before_an_interruption_counts(capsys: pytest.CaptureFi
     assert re.fullmatch(r"no findings in 0:00:\d\d, seed 1\n", capsys.readouterr().out)
 
 
+@pytest.mark.nightly
 def test_findings_are_tried_again(capsys: pytest.CaptureFixture[str]) -> None:
     Path("found").mkdir()
     Path("found/test_a.py").write_text(

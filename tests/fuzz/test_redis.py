@@ -86,6 +86,7 @@ def some_case(folder: Path, turn: int) -> tuple[list[int], bytes]:
     return seen[-1]
 
 
+@pytest.mark.nightly
 def test_what_one_machine_finds_the_other_one_replays(tmp_path: Path, server: Server, monkeypatch: Patch) -> None:
     address, _ = server
     case, choices = some_case(tmp_path, 0)

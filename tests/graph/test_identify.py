@@ -51,6 +51,7 @@ def main(x: R.Tensor((2, 4, 5, 5), "float32"), weight: R.Tensor((4, 4, 3, 3), "f
         write_plan(made, "model")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("op", "attrs", "moved"),
     [

@@ -483,6 +483,7 @@ def test_a_loop_of_a_known_count_is_unrolled(count: int) -> None:
     np.testing.assert_array_equal(every, [f4(2**k, -(2**k)) for k in range(1, count + 1)])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("count", "message"), [(0, "has no shape"), (5000, "it runs more than 1000 times")])
 def test_loops_without_an_end_or_a_beginning_are_refused(count: int, message: str) -> None:
     with pytest.raises(GraphError, match=message):

@@ -175,6 +175,7 @@ def test_a_convolutional_network() -> None:
     agree(convolutional(), [s for s in SIZES if s["batch"]])
 
 
+@pytest.mark.nightly
 def test_a_language_model() -> None:
     agree(language_model())
 

@@ -57,6 +57,7 @@ def test_results_are_those_of_onnxruntime_and_of_the_interpreter(name: str, caps
     assert run(Options(Path("m.onnx"), inputs=given, compare=compared)) == 0, capsys.readouterr()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", some("stem_open"))
 def test_plans_are_certified_and_checked(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, given = written(name)

@@ -190,6 +190,7 @@ def test_random_symbolic_maps(capsys):
     assert counts["answered"] >= total * 13 // 15
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("func", "shape"),
     [

@@ -91,6 +91,7 @@ def fused_with_relu(text: str) -> str:
     return text + RELU
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("space", range(3))

@@ -126,6 +126,7 @@ def test_differences_that_other_processes_found_are_raised_in_the_end() -> None:
         ValidatingInstrument(jobs=-1)
 
 
+@pytest.mark.nightly
 def test_the_summary_takes_one_screen() -> None:
     names = [f"f{k}" for k in range(30)]
     instrument = watched(

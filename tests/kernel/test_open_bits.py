@@ -227,6 +227,7 @@ DECIDES = [
 ]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize(("tail", "claim"), DECIDES)
 def test_a_result_decides(tail: str, claim: str) -> None:
     f = deciding(tail, RESULT)

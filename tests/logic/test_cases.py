@@ -32,6 +32,7 @@ def test_a_resized_image() -> None:
     assert refused.value.confirmed
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("extent, wanted", [(MANY, Proved), (MANY + 4, (Proved, Unknown))])
 def test_the_number_of_cases(extent: int, wanted: type | tuple[type, ...]) -> None:
     goal = f.le(f.integer(0), f.make("fp.to_int", (f.make("fp.from_int", (I,), SINGLE),), f.INT))

@@ -139,6 +139,7 @@ def test_what_is_known_is_not_run_again(root: Path, first: tuple[list[Result], l
     assert said == []
 
 
+@pytest.mark.nightly
 def test_a_changed_test_file_is_looked_at_again(root: Path, first: tuple[list[Result], list[dict[str, Any]]]) -> None:
     path = root / "tests" / "test_rule.py"
     path.write_text(TESTS + "\n\ndef test_negative():\n    assert not Rule().accepts(-1, 2)\n")
@@ -151,6 +152,7 @@ def test_a_changed_test_file_is_looked_at_again(root: Path, first: tuple[list[Re
         path.write_text(TESTS)
 
 
+@pytest.mark.nightly
 def test_a_test_that_fails_anyway_kills_nobody(root: Path) -> None:
     """It was not failing when it was recorded: the engine looks again before it believes a kill."""
     path, flag = root / "tests" / "test_moody.py", root / "flag"
@@ -168,6 +170,7 @@ def test_a_test_that_fails_anyway_kills_nobody(root: Path) -> None:
     assert {"event": "unusable", "test": "tests/test_moody.py::test_moody"} in said
 
 
+@pytest.mark.nightly
 def test_what_a_mutant_compiles_is_not_kept(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Code is kept by the sources on disk, which are the same for all mutants."""
     monkeypatch.setenv("VTIR_CACHE_DIR", str(tmp_path))

@@ -275,6 +275,7 @@ def test_long_programs_are_not_run_to_their_end() -> None:
     assert small.found == "input" and small.why == "its run was stopped after 1000 steps"
 
 
+@pytest.mark.nightly
 def test_many_assumptions_are_run() -> None:
     """More than are put to the solver: the program's beginning is run alone."""
     large = 'A: T.Buffer((5000,), "int32"), B: T.Buffer((5000,), "int32")'

@@ -114,12 +114,14 @@ A[f // 16 * 64 + i1 * 8 + i2, k0 * 8 + k1] * B[k0 * 8 + k1, f % 16 * 64 + j1 * 8
 BUDGET = 1_000_000
 
 
+@pytest.mark.nightly
 def test_matmul_against_tiles_fused_vectorized_and_cached():
     found = verdict(MATMUL, BLOCKED.format(k0=128, guard=""), SQUARES, most_operations=BUDGET)
     assert isinstance(found, EqualInPart) and found.total == 1 << 20 and found.compared >= 32
     assert found.how["same term"] == found.compared
 
 
+@pytest.mark.nightly
 def test_loops_are_not_cropped():
     """Only the last of 1024 iterations of the reduction is missing."""
     found = verdict(

@@ -79,6 +79,7 @@ def test_all_threads_contribute_and_each_gets_the_result():
     assert isinstance(verdict(wide, every, "int32", params), Equal)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "change",
     [
@@ -214,6 +215,7 @@ def test_shuffles_add_up_what_threads_have():
     assert isinstance(verdict(over_threads(combine="T.max(x0, y0)", identity="-1e30"), most), EqualOverReals)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 @pytest.mark.parametrize(
     "change",
@@ -317,6 +319,7 @@ for bx in T.thread_binding(4, thread="blockIdx.x"):
     assert isinstance(found, Different) and found.after is None  # another thread block's is not there
 
 
+@pytest.mark.nightly
 def test_what_a_thread_keeps_in_a_loop_between_its_coordinates():
     text = """\
 for bx in T.thread_binding(4, thread="blockIdx.x"):
@@ -431,6 +434,7 @@ def in_shared_memory(n: int = 50, *, warp: str = "WARP", head: str = SYNC, tail:
 WAIT = 'T.tvm_storage_sync("warp")'
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [50, 64])
 def test_threads_of_a_warp_wait_for_each_other(n):
     found = report(over_threads("int32", extent=n), in_shared_memory(n, warp=WAIT), "int32")
@@ -439,6 +443,7 @@ def test_threads_of_a_warp_wait_for_each_other(n):
     assert isinstance(verdict(over_threads("int32", extent=n), other, "int32"), Different)
 
 
+@pytest.mark.nightly
 def test_a_missing_barrier_of_a_warp_is_a_race():
     good = in_shared_memory(warp=WAIT)
     for k in range(1, 9):  # but the first one: nobody stores to what others read there

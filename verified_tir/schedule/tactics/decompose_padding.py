@@ -55,8 +55,8 @@ def decompose_padding(session: Session, block: str, loop: Handle) -> str:
         raise fail(f"block {block} does not stand inside the loop over {outer.var.name}", where)
     allocated = session.allocation(store.buffer)
     if allocated is not None and allocated[: len(where)] == where:
-        name = store.buffer.name
-        raise fail(f"{name} is allocated inside the loop over {outer.var.name}, so it cannot be filled before", allocated)
+        what = f"{store.buffer.name} is allocated inside the loop over {outer.var.name}"
+        raise fail(f"{what}, so it cannot be filled before", allocated)
     name = unused_name(f"{block}_pad_const", session.block_names())
     filling = _fill(session.stmt(where), place[len(where) :], store, name)
     again = _box_filled(session, where, store, name)
