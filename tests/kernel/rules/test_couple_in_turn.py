@@ -79,6 +79,7 @@ def test_what_comes_after_the_last_read_may_be_lost() -> None:
     accepted(program(f"{head}B[0] = t[1]\nt[2] = 7", PARAMS), folded(1, x * 0))
     refused(program(f"{head}B[0] = t[0]\nt[2] = 7", PARAMS), folded(1, x * 0), TAKEN)
     refused(program(f"{head}t[2] = 7\nB[0] = t[1]", PARAMS), folded(1, x * 0), TAKEN)
+    accepted(program(f"{head}B[0] = t[1]\nt[0] = 7", PARAMS), folded(1, x * 0))  # of t[0] nobody reads anything
 
 
 def test_iterations_of_an_outer_loop_begin_anew() -> None:
@@ -119,6 +120,9 @@ while A[0] > 0:
     A[0] = A[0] - 1
 """
     refused(program(text, PARAMS), folded(1, x * 0), "used in a while loop: its elements share no place")
+    own = LayoutMap((x,), (x + 1,), (y,), (y - 1,), (const(3),), FALSE)
+    accepted(program(text, PARAMS), Couple((), own, "accessed"))
+    refused(program(text, PARAMS), Couple((), own, "in turn"), "its elements share no place")
 
 
 def test_a_place_holds_one_sum_at_a_time() -> None:
