@@ -61,7 +61,9 @@ def tiled(draw: DrawFn) -> str:
     else:
         lines += [f'{inner}with T.block("B"):', f"{inner}    B[{made}] = A[{made}] + 1"]
     if draw(st.integers(0, 5)) == 0:
-        lines.append(f"{indent}{draw(st.sampled_from(('A[', 'B[')))}{', '.join(['1'] * ranks)}] = 7")
+        lines.append(
+            f"{indent}{draw(st.sampled_from(('A[', 'B[')))}{', '.join(str(min(1, n - 1)) for n in whole)}] = 7"
+        )
     for v, n in zip("ef", rows, strict=False):
         lines.append(f"{indent}for {v} in range({n}):")
         indent += "    "
