@@ -97,6 +97,9 @@ def _theorem(given: object) -> Refines:
 
 
 def _lowered(theorem: Refines, pipeline: Pipeline) -> Refines:
+    if not callable(pipeline):
+        remedy = 'build(s, pipeline=PIPELINES["default"]), from verified_tir.lower'
+        raise TypeError(f"a pipeline is an object or a function, not {pipeline!r}; by name: {remedy}")
     after = pipeline(theorem)
     if not isinstance(after, Refines):
         raise TypeError(f"a pipeline gives a theorem, not a {type(after).__qualname__}")

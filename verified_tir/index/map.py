@@ -233,6 +233,7 @@ class IndexMap:
 
         :raises NotInjective: if two elements would share a place.
         """
+        array = np.asarray(array)
         shape = self.constant_shape(array.shape)
         place = _places(self, array.shape, shape)
         if not _apart(self, array.shape, shape):
@@ -254,7 +255,7 @@ class IndexMap:
 
         :raises IndexMapError: if the physical array has not the shape that the map gives.
         """
-        physical = self.constant_shape(shape)
+        array, physical = np.asarray(array), self.constant_shape(shape)
         if tuple(array.shape) != physical:
             raise IndexMapError(f"the layout of {tuple(shape)} has shape {physical}, not {tuple(array.shape)}")
         return np.ascontiguousarray(array).reshape(-1)[_places(self, tuple(shape), physical)].reshape(tuple(shape))

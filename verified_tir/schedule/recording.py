@@ -41,6 +41,7 @@ from verified_tir.schedule.recorded_text import (
 )
 from verified_tir.schedule.sampling import unsampled
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.spelling import check_call
 from verified_tir.schedule.tactics.assume import function_of
 from verified_tir.schedule.tactics.block_domain import map_of_block
 from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map, map_of_buffer
@@ -104,6 +105,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
         with seldom_collected():  # as a decorator, it would be among the callers that are noted
             named = _own_names(method.__name__, named)  # type: ignore[assignment]
+            check_call(method, args, named)
             first = next((a for a in args if isinstance(a, (str, Buffer))), None)
             buffer = named.get("block", first) if method.__name__ in _OF_BLOCKS else named.get("buffer", first)
             plain = functools.partial(_plain, self, method.__name__, buffer)

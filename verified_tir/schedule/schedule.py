@@ -48,8 +48,10 @@ from verified_tir.schedule.primitives_tiles import TilePrimitives
 from verified_tir.schedule.primitives_values import ValuePrimitives
 from verified_tir.schedule.recording import Call, recorded, repeat
 from verified_tir.schedule.refusals import report
+from verified_tir.schedule.replay_inputs import symbols
 from verified_tir.schedule.session import Handle, Session, TacticFailed
 from verified_tir.schedule.shown import listed, map_text, short
+from verified_tir.schedule.spelling import meant
 from verified_tir.schedule.tactics import assume, layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
 from verified_tir.schedule.trace_recording import Tracer
@@ -200,6 +202,17 @@ class Schedule(
         if not isinstance(found, tuple):
             raise report("race freedom", found, self.func, self.theorem)
 
+    def __str__(self) -> str:
+        """The program's text."""
+        return self.script()
+
+    def __repr__(self) -> str:
+        count = len(self._records) - 1
+        return f"<Schedule of {self.func.name}: {count} step{'s' * (count != 1)}>"
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"a Schedule has no {name!r}{meant(name, dir(type(self)))}", name=name, obj=self)
+
     def script(self, *, padding: bool = False) -> str:
         """The program's text.
 
@@ -288,9 +301,14 @@ class Schedule(
         :param sizes: values of the symbols, by name; small ones unless given.
         :param most_operations: to execute for one comparison, all sizes together; what takes more is left out.
         :raises BugInThisTool: if it finds a difference.
+        :raises ValueError: for the size of a symbol that the program does not have.
         """
         from verified_tir.schedule.second_opinion import QUICK, second_opinion, stages_of
 
+        known = [v.name for v in symbols(self._records[0].before)]
+        for name in dict.fromkeys(n for given in sizes or () for n in given if n not in known):
+            listed = f"its symbols are {', '.join(known)}" if known else "it has no symbols"
+            raise ValueError(f"the program has no symbol called {name!r}; {listed}")
         found = second_opinion(
             self._records[0].before, self.theorem, stages_of(self._records),
             every_step=every_step, sizes=sizes, most_operations=most_operations or QUICK,

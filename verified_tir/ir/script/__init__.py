@@ -14,8 +14,17 @@ written gives a structurally equal program, and writing that again gives the sam
     write_expr, write_stmt, printer                     everything back to text
 """
 
+from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script.module import parse, parse_func
 from verified_tir.ir.script.printer import script, script_lines
 from verified_tir.ir.script.source import ScriptError
+
+
+def _printed(program: PrimFunc | IRModule) -> str:
+    """What ``print`` shows of a program: its text.  Said here, since the kernel knows programs without any text."""
+    return script(program)
+
+
+PrimFunc.__str__ = IRModule.__str__ = _printed  # type: ignore[method-assign, assignment]
 
 __all__ = ["ScriptError", "parse", "parse_func", "script", "script_lines"]
