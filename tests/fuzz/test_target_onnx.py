@@ -124,6 +124,26 @@ def test_known_differences_are_met(model: OnnxModel, title: str) -> None:
     assert assert_onnx_agrees(model).differences == {title: 1}
 
 
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("where", ["SAME_UPPER", "SAME_LOWER"])
+def test_places_of_maxima_are_counted_by_hand(where: str, order: int) -> None:
+    """Of windows with gaps that keep the shape: the other two have other windows, or count in each channel."""
+    attributes = {"kernel_shape": [2, 2], "dilations": [2, 1], "auto_pad": where, "storage_order": order}
+    x = np.random.default_rng(3).permutation(2 * 3 * 4 * 5).reshape(2, 3, 4, 5).astype(np.float32)
+    node = OnnxNode("MaxPool", ("x",), ("y", "z"), attributes)
+    found = assert_onnx_agrees(OnnxModel(13, (node,), {"x": x}, {}, {"y": "float32", "z": "int64"}))
+    assert found.differences["`MaxPool` with `auto_pad`, of windows with gaps or smaller than strides"] >= 1
+
+
+def test_a_cell_that_is_infinite() -> None:
+    """ONNX's reference multiplies it by peepholes that are not there; we do not."""
+    x = np.zeros((1, 1, 1), np.float32)
+    w, r, c = np.ones((1, 4, 1), np.float32), np.ones((1, 4, 1), np.float32), np.full((1, 1, 1), inf, np.float32)
+    node = OnnxNode("LSTM", ("x", "w", "r", "", "", "", "c"), ("y",), {"hidden_size": 1})
+    found = assert_onnx_agrees(OnnxModel(14, (node,), {"x": x}, {"w": w, "r": r, "c": c}, {"y": "float32"}))
+    assert found.differences == {"`LSTM` that begins with a cell that is infinite": 1}
+
+
 def wrong(monkeypatch: pytest.MonkeyPatch, op: str, other: str) -> None:
     monkeypatch.setitem(CONVERSIONS, op, lambda c: c.op(other, *c.values()))
 

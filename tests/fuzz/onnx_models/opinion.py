@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import ml_dtypes
@@ -120,6 +120,14 @@ def same_padding(o: Opinion) -> bool:
 def dilated(o: Opinion) -> bool:
     """Whether the elements of a node's windows do not stand side by side."""
     return any(d > 1 for d in o.node.attributes.get("dilations", ()))
+
+
+def skipping(o: Opinion) -> bool:
+    """Whether windows are smaller than the steps from one to the next, so that elements between them are in none."""
+    a = o.node.attributes
+    sizes = a["kernel_shape"]
+    steps, gaps = (a.get(n, [1] * len(sizes)) for n in ("strides", "dilations"))
+    return any((k - 1) * d + 1 < s for k, s, d in zip(sizes, steps, gaps, strict=True))
 
 
 def old(o: Opinion) -> bool:
@@ -239,7 +247,8 @@ def quantised(o: Opinion) -> Array:
 
 
 def first_maxima(o: Opinion) -> Array:
-    """Where in the whole operand the maxima of windows stand that are padded to keep the shape; the first of equals."""
+    """Where in the whole operand the maxima of windows stand that are padded to keep the shape: the first of equals, -1
+    for a window of padding alone."""
     x, attributes = o.operand(0), o.node.attributes
     sizes, kernel = x.shape[2:], tuple(attributes["kernel_shape"])
     strides, gaps = (tuple(attributes.get(n, [1] * len(kernel))) for n in ("strides", "dilations"))
@@ -255,10 +264,25 @@ def first_maxima(o: Opinion) -> Array:
         corner = [p * s - b for p, s, b in zip(place[2:], strides, before, strict=True)]
         window = [tuple(c + j * d for c, j, d in zip(corner, w, gaps, strict=True)) for w in np.ndindex(kernel)]
         inside = [at for at in window if all(0 <= i < n for i, n in zip(at, sizes, strict=True))]
+        if not inside:
+            found[place] = -1
+            continue
         of_image = x[place[:2]]
         first = inside[int(np.argmax([of_image[at] for at in inside]))]
         image = int(np.ravel_multi_index(place[:2], x.shape[:2]))
         found[place] = image * math.prod(sizes) + int(np.ravel_multi_index(first, sizes, order=order))
+    return found
+
+
+def greatest(o: Opinion) -> Array:
+    """The maxima of windows that are padded to keep the shape, or where they stand; of nothing that is less than
+    everything."""
+    if o.result.dtype == np.int64:
+        return first_maxima(o)
+    x = o.operand(0)
+    places = first_maxima(replace(o, node=replace(o.node, attributes={**o.node.attributes, "storage_order": 0})))
+    least = -np.inf if floating(x) else np.iinfo(x.dtype).min
+    found: Array = np.where(places < 0, np.asarray(least).astype(x.dtype), x.reshape(-1)[places])
     return found
 
 
