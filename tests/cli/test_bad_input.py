@@ -94,7 +94,7 @@ def test_a_path_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 BAD_SCHEDULES = {
-    "no such primitive": ("s.splitt('i')", "ERROR", "bad.py:20: error: AttributeError: 'Schedule' object has no"),
+    "no such primitive": ("s.splitt('i')", "ERROR", "bad.py:20: error: AttributeError: a Schedule has no"),
     "failed assertion": ("assert not s.steps, 'no'", "ERROR", "bad.py:20: error: AssertionError: no"),
     "exit": ("raise SystemExit('bye')", "ERROR", "bad.py:20: error: SystemExit: sys.exit('bye') was called"),
     "generator": ("yield", "ERROR", "bad.py:18: error: TypeError: a schedule is a plain function; this one yields"),

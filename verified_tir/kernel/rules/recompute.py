@@ -152,6 +152,7 @@ class Eliminate:
     recompute: Recompute
 
     def rewrite(self, before: ir.PrimFunc, entry: Entry) -> Rewrite:
+        ir.at(before.body, self.path)  # there is such a place
         without = before.with_body(ir.put(before.body, self.path, ir.SKIP))
         made = self.recompute.rewrite(without, entry)
         if not ir.structural_equal(made.after, before):
