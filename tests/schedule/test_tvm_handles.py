@@ -145,6 +145,11 @@ def test_blocks_have_the_names_that_tvm_gives_them_too() -> None:
         s.annotate("C", "note", 1)
 
     assert text(accepted(MATMUL, steps)) == text(accepted(MATMUL, ours))
+    s = accepted(MATMUL, ours)
+    assert (s.get_block("C_local"), s.get_block("C_update")) == ("C_local_back", "C")
+    s.transform_layout("C_update", ("read", 0), lambda i, k: [k, i])
+    assert s.cache_read("C_update", "B", "local").name == "B_local"
+    assert not s.can_decompose_padding("C_update", s.loops("C")[0])
     not_applicable(MATMUL, lambda s: s.annotate("C_update", "note", 1), "called 'C_update'")
 
 

@@ -303,6 +303,8 @@ class Session:
         if not isinstance(name, str):
             raise fail(f"a block is given by its name, not by {described(name)}")
         found = self.find(Block, lambda s: s.name == name)
+        if not found and (other := self.block_of_tvm(name)) is not None:
+            return self.block(other)
         if not found:
             names = list(dict.fromkeys(s.name for s in nodes_of(self.func.body, Block)))
             known = f"the blocks are {', '.join(names)}" if names else "the program has no block"
