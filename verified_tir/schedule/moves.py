@@ -61,7 +61,8 @@ def builder(
     return made
 
 
-def _hole(number: int) -> Stmt:
+def hole(number: int) -> Stmt:
+    """The statement that stands for a hole of a skeleton."""
     return Evaluate(const(number))
 
 
@@ -160,7 +161,7 @@ def reindex(
                 stmt = body
             case _:
                 return "the nest contains something other than loops and guards"
-    new = _hole(0)
+    new = hole(0)
     for label in reversed(labels):
         new = Block.label(label.name, new, label.annotations)
     return _reorder(path, 1, [((0,) * depth, 1)], nest(loops, guards, new), [(0, old_of_new, new_of_old)])
@@ -174,7 +175,7 @@ def unroll(stmt: Stmt, path: Path) -> Reorder | str:
             if low + n - 1 > v.dtype.max_value:
                 return f"the loop's last value does not fit {v.dtype}"
             links = [[(0, (const(low + k, v.dtype),), ())] for k in range(n)]
-            return _reorder(path, 1, [((0,), 1)], seq(*map(_hole, range(n))), *links)
+            return _reorder(path, 1, [((0,), 1)], seq(*map(hole, range(n))), *links)
     return "not a loop with a constant start and a positive constant extent"
 
 
@@ -182,7 +183,7 @@ def unroll(stmt: Stmt, path: Path) -> Reorder | str:
 def swap(stmt: Stmt, path: Path, position: int) -> Reorder | str:
     """``A; B`` ⟶ ``B; A`` for the two statements of the sequence at ``path`` that start at ``position``."""
     _pair(stmt, position)
-    return _reorder((*path, position), 2, [((0,), 1), ((1,), 1)], Seq((_hole(0), _hole(1))), _same(1), _same(0))
+    return _reorder((*path, position), 2, [((0,), 1), ((1,), 1)], Seq((hole(0), hole(1))), _same(1), _same(0))
 
 
 @builder
@@ -192,10 +193,10 @@ def fission(stmt: Stmt, path: Path, position: int) -> Reorder | str:
     match stmt:
         case For(body=Seq(stmts=stmts)) as loop if 0 < position < len(stmts):
             v, w = loop.var, _again(loop)
-            new = Seq((_around(loop, _hole(0)), _around(loop, _hole(1), w)))
+            new = Seq((_around(loop, hole(0)), _around(loop, hole(1), w)))
             links = [_over(0, v, v), _over(1, w, v)]
         case If(condition=c, then_body=Seq(stmts=stmts), else_body=None) if 0 < position < len(stmts):
-            new = Seq((If(c, _hole(0)), If(c, _hole(1))))
+            new = Seq((If(c, hole(0)), If(c, hole(1))))
             links = [_same(0), _same(1)]
         case _:
             return "not a loop (or an if without else) over a sequence that can be split there"
@@ -206,7 +207,7 @@ def fission(stmt: Stmt, path: Path, position: int) -> Reorder | str:
 def fuse(stmt: Stmt, path: Path, position: int) -> Reorder | str:
     """Loop fusion: ``for i: A`` then ``for j: B`` ⟶ ``for i: A; B[i]``, neighbours in the sequence at ``path``."""
     a, b = _loops(stmt, position)
-    new = _around(a, Seq((_hole(0), _hole(1))))
+    new = _around(a, Seq((hole(0), hole(1))))
     links = _over(0, a.var, a.var), _over(1, a.var, b.var)
     return _reorder((*path, position), 2, [((0, 0), 1), ((1, 0), 1)], new, *links)
 
@@ -230,8 +231,8 @@ def split_index_set(stmt: Stmt, path: Path, mid: Expr) -> Reorder | str:
     match stmt:
         case For(var=v, min=low, extent=extent) if mid.dtype is v.dtype:
             w = _again(stmt)
-            first = replace(stmt, extent=mid - low, body=_hole(0))
-            second = replace(stmt, var=w, min=mid, extent=low + extent - mid, body=_hole(1))
+            first = replace(stmt, extent=mid - low, body=hole(0))
+            second = replace(stmt, var=w, min=mid, extent=low + extent - mid, body=hole(1))
             return _reorder(path, 1, [((0,), 1)], Seq((first, second)), _over(0, v, v), _over(0, w, v))
         case For(var=v):
             return f"the middle has type {mid.dtype}, the loop {v.dtype}"
@@ -243,7 +244,7 @@ def join_index_sets(stmt: Stmt, path: Path, position: int) -> Reorder | str:
     """``for i in [a, mid): S`` then ``for i in [mid, b): S`` ⟶ ``for i in [a, b): S``: index-set splitting read
     backwards."""
     a, b = _loops(stmt, position)
-    new = replace(a, extent=a.extent + b.extent, body=_hole(0))
+    new = replace(a, extent=a.extent + b.extent, body=hole(0))
     links = (*_over(0, a.var, a.var), *_over(1, a.var, b.var))
     return _reorder((*path, position), 2, [((0, 0), 1), ((1, 0), 1)], new, links)
 
@@ -265,7 +266,7 @@ def recompute(
     path: Path, source: Path, loops: Sequence[NewLoop], guards: Sequence[Expr], instance: tuple[Expr, ...]
 ) -> Recompute:
     """``S(instance)``, within loops and conditions, once more before the statement at ``path``; S is at ``source``."""
-    return Recompute(path, source, nest(loops, guards, _hole(0)), instance)
+    return Recompute(path, source, nest(loops, guards, hole(0)), instance)
 
 
 # -- branches ----------------------------------------------------------------------------------------------------------
@@ -275,7 +276,7 @@ def recompute(
 def introduce(stmt: Stmt, path: Path, condition: Expr, count: int = 1) -> Reorder | str:
     """``S`` ⟶ ``if c: S else: S``, where S is ``count`` statements of a sequence."""
     leaf: Leaf = ((0,), count) if count > 1 else ((), 1)
-    return _reorder(path, count, [leaf], If(condition, _hole(0), _hole(1)), _same(0), _same(0))
+    return _reorder(path, count, [leaf], If(condition, hole(0), hole(1)), _same(0), _same(0))
 
 
 @builder
@@ -285,7 +286,7 @@ def merge(stmt: Stmt, path: Path) -> Reorder | str:
         case If(then_body=a, else_body=b) if structural_equal(a, SKIP if b is None else b):
             if b is None:
                 return _reorder(path, 1, [], SKIP)
-            return _reorder(path, 1, [((0,), 1), ((1,), 1)], _hole(0), (*_same(0), *_same(1)))
+            return _reorder(path, 1, [((0,), 1), ((1,), 1)], hole(0), (*_same(0), *_same(1)))
     return "not a branch with the same statement on both sides"
 
 
@@ -296,7 +297,7 @@ def decide(stmt: Stmt, path: Path, value: bool) -> Reorder | str:
         return "not a branch"
     leaves: list[Leaf] = [((k,), 1) for k in range(1 if stmt.else_body is None else 2)]
     if value or stmt.else_body is not None:
-        return _reorder(path, 1, leaves, _hole(0), _same(0 if value else 1))
+        return _reorder(path, 1, leaves, hole(0), _same(0 if value else 1))
     return _reorder(path, 1, leaves, SKIP)
 
 
@@ -307,10 +308,10 @@ def hoist(stmt: Stmt, path: Path) -> Reorder | str:
         case For(var=v, body=If(condition=c, else_body=other)) as loop:
             if v in free_vars(c):
                 return f"the condition depends on {v.name}"
-            first, w = _around(loop, _hole(0)), _again(loop)
+            first, w = _around(loop, hole(0)), _again(loop)
             if other is None:
                 return _reorder(path, 1, [((0, 0), 1)], If(c, first), _over(0, v, v))
-            new = If(c, first, _around(loop, _hole(1), w))
+            new = If(c, first, _around(loop, hole(1), w))
             return _reorder(path, 1, [((0, 0), 1), ((0, 1), 1)], new, _over(0, v, v), _over(1, w, v))
     return "not a loop directly over a branch"
 
@@ -320,7 +321,7 @@ def sink(stmt: Stmt, path: Path) -> Reorder | str:
     """``if c: for i: S`` ⟶ ``for i: if c: S``."""
     match stmt:
         case If(condition=c, then_body=For(var=v) as loop, else_body=None):
-            return _reorder(path, 1, [((0, 0), 1)], _around(loop, If(c, _hole(0))), _over(0, v, v))
+            return _reorder(path, 1, [((0, 0), 1)], _around(loop, If(c, hole(0))), _over(0, v, v))
     return "not a branch (without else) over a loop"
 
 
@@ -336,18 +337,18 @@ def reshape(stmt: Stmt, path: Path, how: Literal["nest", "unnest", "negate", "sp
     both: list[Leaf] = [((0,), 1), ((1,), 1)]
     match how, stmt:
         case "nest", If(condition=Binary(op="and", a=a, b=b), else_body=None):
-            return _reorder(path, 1, both[:1], If(a, If(b, _hole(0))), _same(0))
+            return _reorder(path, 1, both[:1], If(a, If(b, hole(0))), _same(0))
         case "unnest", If(condition=a, then_body=If(condition=b, else_body=None), else_body=None):
-            return _reorder(path, 1, [((0, 0), 1)], If(Binary("and", a, b), _hole(0)), _same(0))
+            return _reorder(path, 1, [((0, 0), 1)], If(Binary("and", a, b), hole(0)), _same(0))
         case "negate", If(condition=c, else_body=other):
             flipped = c.a if isinstance(c, Not) else Not(c)
             if other is None:
-                return _reorder(path, 1, both[:1], If(flipped, SKIP, _hole(0)), _same(0))
-            return _reorder(path, 1, both, If(flipped, _hole(0), _hole(1)), _same(1), _same(0))
+                return _reorder(path, 1, both[:1], If(flipped, SKIP, hole(0)), _same(0))
+            return _reorder(path, 1, both, If(flipped, hole(0), hole(1)), _same(1), _same(0))
         case "split", If(condition=c, else_body=Stmt()):
-            return _reorder(path, 1, both, Seq((If(c, _hole(0)), If(Not(c), _hole(1)))), _same(0), _same(1))
+            return _reorder(path, 1, both, Seq((If(c, hole(0)), If(Not(c), hole(1)))), _same(0), _same(1))
         case "trim", If(condition=c, else_body=other) if other is SKIP:
-            return _reorder(path, 1, both[:1], If(c, _hole(0)), _same(0))
+            return _reorder(path, 1, both[:1], If(c, hole(0)), _same(0))
     return f"no branch of the form that {how!r} needs"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 
@@ -14,12 +15,18 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+@cache
+def signature_of(method: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a primitive, which is asked for at each call."""
+    return inspect.signature(method)
+
+
 def check_call(method: Callable[..., Any], args: tuple[object, ...], named: dict[str, Any]) -> None:
     """Check that a method can be called so, the object left out.
 
     :raises TypeError: if not; it says what the parameters are.
     """
-    signature = inspect.signature(method)
+    signature = signature_of(method)
     try:
         signature.bind(None, *args, **named)
     except TypeError as problem:

@@ -6,7 +6,6 @@ name blocks and loops as they like, is looked up by instructions ``GetSBlock`` a
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.sampling import COMPUTE_INLINE, COMPUTE_ROOT, Sampled
 from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.spelling import signature_of
 from verified_tir.schedule.tactics.buffers import buffer_arguments
 from verified_tir.schedule.tactics.layout import buffer_in, layout_arguments, map_of_buffer
 from verified_tir.schedule.trace import Trace
@@ -75,7 +75,7 @@ class Tracer:
         pending = Pending(self, session)
         try:
             if primitive in ENCODERS:
-                bound = inspect.signature(call).bind(None, *args, **named)
+                bound = signature_of(call).bind(None, *args, **named)
                 bound.apply_defaults()
                 return pending, ENCODERS[primitive](pending, bound.arguments)
         except (TraceError, TacticFailed, TypeError, KeyError, ValueError):

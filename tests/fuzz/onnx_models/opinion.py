@@ -130,6 +130,11 @@ def skipping(o: Opinion) -> bool:
     return any((k - 1) * d + 1 < s for k, s, d in zip(sizes, steps, gaps, strict=True))
 
 
+def odd_windows(o: Opinion) -> bool:
+    """Whether windows that are padded to keep the shape have gaps, or are smaller than strides."""
+    return same_padding(o) and (dilated(o) or skipping(o))
+
+
 def old(o: Opinion) -> bool:
     """Whether the opset is older than the one in which many operators took operands for attributes."""
     return o.model.opset < 13

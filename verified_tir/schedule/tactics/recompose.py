@@ -17,12 +17,12 @@ from functools import partial
 from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.paths import Path, put
 from verified_tir.ir.poly import as_poly
-from verified_tir.ir.stmt import Allocate, Block, Evaluate, For, If, Seq, Store
-from verified_tir.ir.sugar import all_of, const
+from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Store
+from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.rules.scope import Move
-from verified_tir.schedule.moves import swap
+from verified_tir.schedule.moves import hole, swap
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import reorder
 from verified_tir.schedule.tactics.produced import is_one
@@ -69,7 +69,7 @@ def _run_by(
     if not begins:
         raise fail("no loop of a sum is there", where)
     after = (*where[:-1], where[-1] + 1)
-    nest = put(session.stmt(after), (*nests[1], 0), Seq((If(all_of(begins), Evaluate(const(0))), Evaluate(const(1)))))
+    nest = put(session.stmt(after), (*nests[1], 0), Seq((If(all_of(begins), hole(0)), hole(1))))
     links = (
         Link(0, 0, tuple(same[s.var] for s in olds), tuple(back.get(s.var, s.min) for s in news)),
         Link(1, 1, tuple(s.var for s in news), tuple(s.var for s in news)),

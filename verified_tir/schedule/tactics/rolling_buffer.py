@@ -21,7 +21,6 @@ from typing import final
 from verified_tir.index.simplify import simplify as simplify_index
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import FALSE, Expr, Load, Var
-from verified_tir.ir.find import loop_path
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node
 from verified_tir.ir.paths import Path, places
@@ -71,18 +70,17 @@ def _over_all_tiles(session: Session, buffer: Buffer) -> Buffer:
     """The buffer as it was before ``compute_at`` made it as small as one tile needs, allocated outside of the tiles."""
     path = session.allocation(buffer)
     assert path is not None
-    made = [
-        s.rule for s in session.theorem.derivation if isinstance(s.rule, Couple) and s.made.heirs[0][0] is buffer.data
-    ]
-    if not made:
+    steps = session.theorem.derivation
+    found = ((s.rule.layout, s.made.heirs[0]) for s in reversed(steps) if isinstance(s.rule, Couple))
+    small, old = next(((layout, old) for layout, (new, old) in found if new is buffer.data), (None, None))
+    if small is None:
         return buffer
-    small = made[-1].layout
     tiles = {session.current(v) for e in small.outputs for v in free_vars(e)} - {*small.inputs}
     if not tiles or not tiles <= {s.var for s in session.loops_around(path)}:
         return buffer
     whole = next(
-        n.buffer for step in (session.theorem.before, *(s.after for s in session.theorem.derivation))
-        for n in nodes_of(step.body, Allocate) if n.buffer.data is _made_from(session, buffer)
+        n.buffer for func in (session.theorem.before, *(s.after for s in steps))
+        for n in nodes_of(func.body, Allocate) if n.buffer.data is old
     )  # fmt: skip
     now = {v: session.current(v) for e in (*small.outputs, *small.inverse) for v in free_vars(e)}
     ys = tuple(Var.fresh(v.name, v.dtype) for v in small.inverse_inputs)
@@ -97,12 +95,6 @@ def _over_all_tiles(session: Session, buffer: Buffer) -> Buffer:
         session.apply(moved(path[:-1], "hoist") if isinstance(around, For) else moved(path, "widen"))
         path = path[:-1] if isinstance(around, For) else path
     return session.at(path, Allocate).buffer
-
-
-def _made_from(session: Session, buffer: Buffer) -> Var:
-    """The block in whose place the buffer's came."""
-    return next(s.made.heirs[0][1] for s in reversed(session.theorem.derivation)
-                if s.made.heirs and s.made.heirs[0][0] is buffer.data)  # fmt: skip
 
 
 def _tiles(session: Session, block: str, buffer: Buffer) -> tuple[Path, list[For]]:
@@ -168,9 +160,9 @@ def _computed_before(session: Session, nest: Path, tiles: Sequence[For], rows: S
     whole = _whole(prefix, rows)
     names = {s.var: v for v, s in whole.tile_loops.items()}
     added = moves.nest(whole.loops, (), refresh_binders(substitute(body, names))[0])
-    steps = nest[len(_place(session, tiles[0].var)) :]
-    session.apply(Insert(_place(session, tiles[0].var), added))
-    top = _place(session, tiles[0].var)
+    steps = nest[len(session.loop(tiles[0].var)[0]) :]
+    session.apply(Insert(session.loop(tiles[0].var)[0], added))
+    top = session.loop(tiles[0].var)[0]
     nest, before = (*top, *steps), (*top[:-1], top[-1] - 1)
     again = {s.var: Var.fresh(s.var.name, s.var.dtype) for s in prefix}
     loops = [NewLoop(again[s.var], s.min, s.extent, s.kind, s.thread, s.annotations) for s in prefix]
@@ -243,12 +235,6 @@ def _indices(node: Node, where: ExprPath = ()) -> Iterator[tuple[ExprPath, Expr]
             yield from _indices(e, (*where, k))
 
 
-def _place(session: Session, var: Var) -> Path:
-    path = loop_path(session.func, var)
-    assert path is not None
-    return path
-
-
 # -- into the tiles ----------------------------------------------------------------------------------------------------
 
 
@@ -271,11 +257,11 @@ def _moved_into_tiles(session: Session, whole: Whole, tiles: Sequence[For]) -> N
             loops.append(replace(loop, var=inner[r.loop.var], min=r.loop.min, extent=r.loop.extent))
             back.append(simplify_index(loop.var - substitute(r.start, {r.tile.var: r.first_tile}) + r.loop.min, {}))
     guards = [g for r in whole.rows.values() for g in r.guards(outer[r.tile.var], inner)]
-    path = _place(session, whole.loops[0].var)
+    path = session.loop(whole.loops[0].var)[0]
     there = whole.in_tile(outer, inner)
     session.apply(moves.reindex(path, len(whole.loops), tuple(loops), tuple(guards), there, tuple(back)))
     for t in tiles:
-        path = _place(session, outer[t.var])
+        path = session.loop(outer[t.var])[0]
         session.apply(moves.fuse(path[:-1], path[-1]))
     session.renamed.update(outer)
 
