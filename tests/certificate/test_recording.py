@@ -536,3 +536,5 @@ def test_the_line_of_the_caller_is_noted() -> None:
     s.remove_loop("r")
     call = s.steps[-1].call
     assert call is not None and call.lines[0] == (__file__, line)
+    assert call.line_in(__file__) == line
+    assert call.line_in("elsewhere.py") == 0

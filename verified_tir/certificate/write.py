@@ -5,7 +5,7 @@ What stands in a certificate, ``verified_tir.certificate.content`` says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, final
@@ -76,7 +76,7 @@ def certificate_of(schedule: Schedule, origin: Origin) -> tuple[dict[str, Any], 
     and says why.
     """
     steps = schedule.steps
-    lines = [0 if r.call is None else _line(r.call.lines, origin.path) for r in steps]
+    lines = [0 if r.call is None else r.call.line_in(origin.path) for r in steps]
     problems = [
         f"{r.name}: {'its call was not recorded' if r.call is None else r.call.problem}"
         for r in steps[1:]
@@ -129,8 +129,3 @@ def content_of(
 def _call(record: StepRecord, line: int) -> dict[str, Any]:
     call = record.call or Call(record.name)
     return {"primitive": record.name, "arguments": call.arguments, "named": call.named, "line": line}
-
-
-def _line(lines: Iterable[tuple[str, int]], path: str) -> int:
-    """The line of the schedule's own file from which a step was called, perhaps through helpers."""
-    return next((line for file, line in lines if file == path), 0)

@@ -80,6 +80,10 @@ class Call:
     problem: str = ""
     lines: tuple[tuple[str, int], ...] = ()
 
+    def line_in(self, file: str) -> int:
+        """The innermost line of a file from which the primitive was called, perhaps through helpers in others, or 0."""
+        return next((line for name, line in self.lines if name == file), 0)
+
 
 class _Recording(Protocol):
     """What notes its calls."""
