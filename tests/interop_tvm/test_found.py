@@ -100,6 +100,51 @@ def f(A: T.Buffer((4,), "int32"), C: T.Buffer((4,), "int32"), D: T.Buffer((4,), 
             D[vi] = C[vi] + 1
 """
 
+WITHIN = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    for i in range(4):
+        with T.sblock("P"):
+            vi = T.axis.spatial(4, i)
+            for j in range(8):
+                with T.sblock("C"):
+                    vk = T.axis.spatial((vi, vi + 1), vi)
+                    vj = T.axis.spatial(8, j)
+                    C[vk, vj] = A[vk, vj] * 2
+"""
+ALONE = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((4, 8), "int32"), C: T.Buffer((4, 8), "int32")):
+    for i, j in T.grid(4, 8):
+        with T.sblock("C"):
+            vk = T.axis.spatial((i, i + 1), i)
+            vj = T.axis.spatial(8, j)
+            C[vk, vj] = A[vk, vj] * 2
+"""
+PREFIX_SUMS = """
+@T.prim_func(s_tir=True)
+def f(A: T.Buffer((2, 3), "int32"), D: T.Buffer((2, 3), "int32")):
+    B = T.sblock_alloc_buffer((2, 3), "int32")
+    C = T.sblock_alloc_buffer((2, 3), "int32")
+    for i, j in T.grid(2, 3):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] * 2
+    with T.sblock("cumsum_generic"):
+        {regions}
+        for v in T.parallel(2):
+            C[v, 0] = B[v, 0]
+            for k in range(2):
+                C[v, k + 1] = C[v, k] + B[v, k + 1]
+    for i, j in T.grid(2, 3):
+        with T.sblock("D"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            D[vi, vj] = C[vi, vj] + 1
+"""
+"""As ``topi.cumsum`` makes them."""
+UNDECLARED = PREFIX_SUMS.format(regions="T.reads(); T.writes()")
+DECLARED = PREFIX_SUMS.format(regions="T.reads(B[0:2, 0:3]); T.writes(C[0:2, 0:3])")
+
 
 def in_two_parts(s: ValidatedSchedule) -> None:
     s.cache_write("B", 0, "local")
@@ -118,6 +163,11 @@ def tiles(s: ValidatedSchedule) -> object:
 
 def blockized(s: ValidatedSchedule) -> object:
     return s.blockize(s.get_loops("C")[0])
+
+
+def blockized_inside(s: ValidatedSchedule) -> object:
+    """Only the loop over ``j`` is around the inner block."""
+    return s.blockize(s.get_loops("C")[-1])
 
 
 def moved(s: ValidatedSchedule) -> object:
@@ -141,6 +191,7 @@ VISIBLE: dict[str, tuple[str, str, Steps]] = {
     "pad_einsum": (sum_of("(A[vk] + 1)"), sum_of("A[vk] * 3"), padded),
     "reverse_compute_at": (PARTIAL, WHOLE, moved),
     "blockize": (PARTIAL, WHOLE, blockized),
+    "blockize within a block": (WITHIN, ALONE, blockized_inside),
     "transform_layout": (TWO.format(where="T.writes(C[vi])", index="3 - vi"), WHOLE, tiles),
     "reindex of an update": (
         UPDATE.format(value="A[vi]"), UPDATE.format(value="vi"), lambda s: s.reindex("A", ("write", 0))
@@ -167,6 +218,7 @@ UNDEFINED: dict[str, tuple[str, str, Steps]] = {
     "rfactor of a guarded sum": (
         TILES.format(n=5), TILES.format(n=6), lambda s: s.rfactor(s.get_loops("C")[2], 0)
     ),
+    "cache_write before prefix sums": (UNDECLARED, DECLARED, lambda s: s.cache_write("B", 0, "local")),
     "reindex of a guarded read": (
         GUARDED, GUARDED.replace("A[vi - 1]", "A[vi // 2]"), lambda s: s.reindex("C", ("read", 0))
     ),
@@ -198,6 +250,17 @@ def test_the_machine_shows_it(name: str) -> None:
     before = compiled(report.before, witness.arguments)
     after = compiled(report.after, witness.arguments_after)
     assert any((before[key] != after[key]).any() for key in before)
+
+
+@pytest.mark.parametrize("steps", [
+    lambda s: s.compute_at("B", s.get_loops("D")[0]),
+    lambda s: s.reverse_compute_at("D", s.get_loops("B")[0]),
+])  # fmt: skip
+def test_blocks_move_past_prefix_sums_that_declare_nothing(steps: Steps) -> None:
+    """TVM refuses these where the regions are declared."""
+    replayed(scheduled(UNDECLARED, steps))
+    with pytest.raises(tvm.s_tir.ScheduleError):
+        scheduled(DECLARED, steps)
 
 
 def flattened(index: str) -> StepReport:
