@@ -49,7 +49,7 @@ def test_a_refusal(document: dict[str, Any]) -> None:
     assert (schedule["file"], schedule["line"], schedule["doc"]) == ("mixed.py", 18, "Why not?")
     refusal = schedule["refusal"]
     assert refusal["step"] == "parallel(i)"
-    assert refusal["kind"] == "refuted"
+    assert (refusal["code"], refusal["kind"]) == ("VT0409", "refuted")
     assert set(refusal["counterexample"]) == {"i", "i'"}
     assert refusal["replay"]["confirmed"] is True
     assert "B[0]" in refusal["replay"]["message"]
@@ -64,10 +64,11 @@ def test_other_outcomes(document: dict[str, Any]) -> None:
     assert expected["expect"] == accepted["expect"] == "refused"
     assert expected["refusal"]["kind"] == "refuted"
     assert accepted["refusal"] is None
-    assert wrong["error"]["kind"] == "NameError"
+    assert (wrong["error"]["code"], wrong["error"]["kind"]) == ("VT0004", "NameError")
     assert (wrong["error"]["file"], wrong["error"]["line"]) == ("mixed.py", 30)
     (refusal,) = inside["expected_refusals"]
-    assert (refusal["kind"], refusal["counterexample"], refusal["replay"]) == ("not-applicable", {}, None)
+    assert (refusal["code"], refusal["kind"], refusal["counterexample"]) == ("VT0301", "not-applicable", {})
+    assert refusal["replay"] is None
     assert "i_0" in inside["program"]
     assert any("definite values" in sentence for sentence in inside["assumptions"])
 
@@ -89,6 +90,7 @@ def test_a_bad_file(document: dict[str, Any]) -> None:
     bad = document["files"][1]
     assert bad["schedules"] == []
     assert bad["error"] == {
+        "code": "VT0003",
         "kind": "SyntaxError",
         "message": "invalid syntax",
         "file": "bad.py",

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import final
 
 from verified_tir.ir.script import ScriptError
+from verified_tir.report.error_codes import code_of_exception
 from verified_tir.report.model import ErrorReport, SourcePlace
 from verified_tir.schedule.registry import ScheduleFunction, collecting
 
@@ -126,7 +127,7 @@ def describe(problem: BaseException, file: Path, shown: str, line: int = 0) -> E
         case OSError(filename=name) if name is not None and Path(name) == file:
             kind, message = "", problem.strerror or message
     details = "" if isinstance(problem, RecursionError) else "".join(traceback.format_exception(problem))
-    return ErrorReport(kind, message or "no message", at, details)
+    return ErrorReport(kind, message or "no message", at, details, code=code_of_exception(problem))
 
 
 def raised_at(problem: BaseException, file: Path, shown: str) -> SourcePlace | None:

@@ -17,6 +17,7 @@ from typing import final
 from verified_tir.cli.load import BadFileError, describe, executed, line_of
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import parse
+from verified_tir.report.error_codes import NOTHING_TO_DO, UNREADABLE_FILE
 from verified_tir.report.model import ErrorReport
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule
@@ -48,7 +49,7 @@ def functions_of(path: Path, name: str) -> Iterator[list[Proved]]:
     shown = str(path)
     if not path.is_file():
         problem = "this is a folder; give one file" if path.is_dir() else "there is no such file"
-        raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0)))
+        raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0), code=UNREADABLE_FILE))
     if _imports_us(path):
         with executed(path, shown) as (module, made):
             yield _chosen(_schedules(made), _programs(module), name, shown, path)
@@ -104,10 +105,11 @@ def _chosen(schedules: list[Proved], programs: list[Proved], name: str, shown: s
     if not name:
         if schedules or programs:
             return schedules or programs
-        raise BadFileError(ErrorReport("", "there is no function to lower in this file", line_of(path, shown, 0)))
+        problem = "there is no function to lower in this file"
+        raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0), code=NOTHING_TO_DO))
     found = [p for p in (*schedules, *programs) if p.name == name]
     if found:
         return found[:1]
     names = ", ".join(dict.fromkeys(p.name for p in (*schedules, *programs))) or "none"
     problem = f"there is no function {name} in this file; there are {names}"
-    raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0)))
+    raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0), code=NOTHING_TO_DO))

@@ -17,6 +17,7 @@ from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.report.collect import RefusalDetail, input_of, refusal_of, steps_of
+from verified_tir.report.error_codes import BUG, UNREADABLE_FILE
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -98,7 +99,7 @@ def verify_file(file: Found, settings: Settings, listener: Listener) -> FileRepo
     warning = ""
     listener.file_begins(file)
     if file.problem:
-        error = ErrorReport("", file.problem, SourcePlace(file.shown, 0))
+        error = ErrorReport("", file.problem, SourcePlace(file.shown, 0), code=UNREADABLE_FILE)
     else:
         try:
             with loaded(file.path, file.shown) as functions:
@@ -193,7 +194,11 @@ def _exhibit(run: _Run, made: Schedule, at: SourcePlace) -> None:
         raise
     except Exception as problem:  # it is to have no exceptions; whatever it has must not pass for an input
         message = f"the search for an input failed: {type(problem).__name__}: {problem}"
-        run.error = ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)))
+        run.error = _bug(message, at, problem)
+
+
+def _bug(message: str, at: SourcePlace, problem: Exception) -> ErrorReport:
+    return ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)), code=BUG)
 
 
 def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) -> None:
@@ -204,15 +209,14 @@ def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) ->
         raise
     except Exception as problem:  # it is to have no exceptions; whatever it has must not pass for consent
         message = f"the validator failed: {type(problem).__name__}: {problem}"
-        run.error = ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)))
+        run.error = _bug(message, at, problem)
         return
     if validation is not None:
         run.opinion = opinion_report(validation)
         if validation.bug is not None:
             path = validation.bug.evidence.write()
-            run.error = ErrorReport(
-                "BugInThisTool", f"{validation.bug}\nall of this, to attach to a report: {path}", at
-            )
+            message = f"{validation.bug}\nall of this, to attach to a report: {path}"
+            run.error = ErrorReport("BugInThisTool", message, at, code=BUG)
 
 
 def _to_llvm(run: _Run, made: Schedule, at: SourcePlace) -> None:
@@ -225,11 +229,11 @@ def _to_llvm(run: _Run, made: Schedule, at: SourcePlace) -> None:
         raise
     except Exception as problem:
         message = f"the comparison with LLVM IR failed: {type(problem).__name__}: {problem}"
-        run.error = ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)))
+        run.error = _bug(message, at, problem)
         return
     run.machine_code = found.report
     if found.bug:
-        run.error = ErrorReport("BugInThisToolOrLLVM", found.bug, at)
+        run.error = ErrorReport("BugInThisToolOrLLVM", found.bug, at, code=BUG)
 
 
 def _report(

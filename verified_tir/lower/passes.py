@@ -179,7 +179,7 @@ def run_pass(step: Pass, session: Session) -> PassRecord:
             finally:
                 reached = session.theorem
     except TacticFailed as failed:
-        raise report(repr(step), failed.refusal, reached.after, reached) from None
+        raise report(repr(step), failed.refusal, reached.after, reached, failed.code) from None
     done = session.theorem.derivation[len(theorem.derivation) :]
     obligations = (*(d for s in done for d in s.obligations), *session.races[races:])
     seconds = time.perf_counter() - begun

@@ -162,6 +162,7 @@ def _place(p: Place | None) -> dict[str, Any] | None:
 def _refusal(r: RefusalReport) -> dict[str, Any]:
     return {
         "step": r.step,
+        "code": r.code,
         "kind": r.kind,
         "claim": r.claim,
         "counterexample": r.counterexample,
@@ -173,7 +174,7 @@ def _refusal(r: RefusalReport) -> dict[str, Any]:
 
 
 def _error(e: ErrorReport) -> dict[str, Any]:
-    return {"kind": e.kind, "message": e.message, **_source(e.at)}
+    return {"code": e.code, "kind": e.kind, "message": e.message, **_source(e.at)}
 
 
 def _source(s: SourcePlace) -> dict[str, Any]:

@@ -136,4 +136,5 @@ def refusal_of(
         counterexample=counterexample,
         replay=replay,
         raised=raised,
+        code=refused.code,
     )

@@ -6,7 +6,7 @@ columns count from 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, final
 
@@ -116,7 +116,8 @@ class ReplayReport:
 class RefusalReport:
     """A refused step: which, why, and where in the program and in the schedule.
 
-    ``text`` is the whole message of the exception, ``program`` the program's text with the place marked.
+    ``text`` is the whole message of the exception, ``program`` the program's text with the place marked.  ``code`` is
+    explained by ``vtir help CODE``.
     """
 
     step: str
@@ -128,17 +129,22 @@ class RefusalReport:
     counterexample: dict[str, int]
     replay: ReplayReport | None
     raised: SourcePlace | None
+    code: str
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
-    """A mistake in what the user wrote: ``kind`` is the exception's name, ``at`` its place as far as it is known."""
+    """A mistake in what the user wrote: ``kind`` is the exception's name, ``at`` its place as far as it is known.
+
+    ``code`` is explained by ``vtir help CODE``.
+    """
 
     kind: str
     message: str
     at: SourcePlace
     traceback: str = ""
+    code: str = field(kw_only=True)
 
 
 @final

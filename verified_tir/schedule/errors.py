@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.logic.verdict import Obligation
+from verified_tir.schedule.codes import INEXPRESSIBLE
 
 if TYPE_CHECKING:
     from verified_tir.schedule.replay import Programs, Replay
@@ -31,6 +32,8 @@ class ScheduleError(Exception):
     where: str = field(default="", kw_only=True)
     marks_all: bool = field(default=False, kw_only=True)
     """Whether an empty path is a place, too: all of the body."""
+    code: str = field(default=INEXPRESSIBLE, kw_only=True)
+    """What kind of thing was in the way; ``vtir help CODE`` explains it."""
     search: Callable[[], str | None] | None = field(default=None, kw_only=True, repr=False)
     _remedy: str | None = field(default=None, init=False, repr=False)
 

@@ -9,18 +9,26 @@ from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic import verdict as v
 from verified_tir.logic.called import called
+from verified_tir.schedule.codes import code_of
 from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
 
 if TYPE_CHECKING:
     from verified_tir.schedule.replay import Programs, Question
 
 
-def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None) -> ScheduleError:
+def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None, code: str = "") -> ScheduleError:
     """The exception for a refusal.
 
     :param program: what the step was applied to; where it took several rules, the program before the refused one.
     :param theorem: what had been proved of it (``None``: the program itself was refused).
+    :param code: the code that a tactic gave to its own refusal.
     """
+    found = _exception(step, refusal, program, theorem)
+    found.code = code_of(refusal, step, code, of_the_program=theorem is None)
+    return found
+
+
+def _exception(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None) -> ScheduleError:
     if isinstance(refusal, NoMatch):
         return NotApplicable(step, refusal.reason, program, refusal.where)
     from verified_tir.schedule.replay import replay, replay_later  # the interpreter, which only a refusal needs

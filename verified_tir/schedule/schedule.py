@@ -402,7 +402,7 @@ class Schedule(
                 finally:
                     reached = session.theorem
         except TacticFailed as failed:
-            error = report(f"{name}({text})", failed.refusal, reached.after, reached)
+            error = report(f"{name}({text})", failed.refusal, reached.after, reached, failed.code)
             if about_floats(failed.refusal):
                 error.search = partial(missing_assumption, theorem, session.prover, tactic)
             elif about_sizes(failed.refusal, theorem):
@@ -423,7 +423,7 @@ class Schedule(
         try:
             return question(self._session)
         except TacticFailed as failed:
-            raise report(what, failed.refusal, self.func, self.theorem) from None
+            raise report(what, failed.refusal, self.func, self.theorem, failed.code) from None
 
 
 __all__ = ["Schedule", "StepRecord"]

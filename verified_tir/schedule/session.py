@@ -29,6 +29,7 @@ from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Discharged, Proved
+from verified_tir.schedule import codes
 from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.races import newly_private, spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder
@@ -42,19 +43,23 @@ Handle: TypeAlias = Var | str
 
 class TacticFailed(Exception):
     """A tactic cannot go on: the kernel refused, or the tactic found nothing to do.  The façade turns it into a
-    report."""
+    report.  ``code`` is that of a refusal by the tactic itself, if it has one of its own."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: Refusal, code: str = "") -> None:
         super().__init__()  # no text: that of a refusal's terms is not small, and the façade has its own
         self.refusal = refusal
+        self.code = code
 
     def __str__(self) -> str:
         return str(self.refusal)
 
 
-def fail(reason: str, path: Path = ()) -> TacticFailed:
-    """A refusal by the tactic itself."""
-    return TacticFailed(NoMatch(path, reason))
+def fail(reason: str, path: Path = (), *, code: str = "") -> TacticFailed:
+    """A refusal by the tactic itself.
+
+    :param code: one of :mod:`verified_tir.schedule.codes`; that of the primitive, unless given.
+    """
+    return TacticFailed(NoMatch(path, reason), code)
 
 
 def with_hint(failed: TacticFailed, hint: str) -> TacticFailed:
@@ -262,7 +267,9 @@ class Session:
             named = self.named_loop(handle)
             return self.find(For, lambda s: s is named)[0]
         if not isinstance(handle, Var):
-            raise fail(f"a loop is given by its variable or its name, not by {described(handle)}")
+            raise fail(
+                f"a loop is given by its variable or its name, not by {described(handle)}", code=codes.NOT_A_LOOP
+            )
         path = self._loop_over(handle)
         return path, self.at(path, For)
 
@@ -275,11 +282,12 @@ class Session:
         if not found:
             names = list(dict.fromkeys(s.var.name for s in nodes_of(self.func.body, For)))
             known = f"the loops are {', '.join(names)}" if names else "the program has no loop"
-            raise fail(f"there is no loop called {name!r}; {known}")
+            raise fail(f"there is no loop called {name!r}; {known}", code=codes.NO_LOOP)
         if len(found) > 1:
             raise fail(
                 f"there are {len(found)} loops called {name!r}: {'; '.join(map(loop_described, found))}. "
-                "Use the variable that a primitive or loops(block) gave"
+                "Use the variable that a primitive or loops(block) gave",
+                code=codes.AMBIGUOUS_LOOP,
             )
         return found[0]
 
@@ -289,11 +297,12 @@ class Session:
         if place is not None:
             return place
         if var in self.gone:
-            raise fail(f"the loop over {handle.name} is no longer there: {self.gone[var]}")
+            raise fail(f"the loop over {handle.name} is no longer there: {self.gone[var]}", code=codes.LOOP_IS_GONE)
         programs = [self.theorem.before, *(step.after for step in self.theorem.derivation)]
         if any(loop_path(f, v) is not None for f in programs for v in (handle, var)):
-            raise fail(f"the loop over {handle.name} is no longer there")
-        raise fail(f"the handle {handle.name} is not a loop of this schedule (did another schedule give it?)")
+            raise fail(f"the loop over {handle.name} is no longer there", code=codes.LOOP_IS_GONE)
+        reason = f"the handle {handle.name} is not a loop of this schedule (did another schedule give it?)"
+        raise fail(reason, code=codes.NOT_A_LOOP)
 
     def block(self, name: str) -> tuple[Path, Block]:
         """The block of a name.
@@ -301,17 +310,18 @@ class Session:
         :raises TacticFailed: if there is none, or several of that name.
         """
         if not isinstance(name, str):
-            raise fail(f"a block is given by its name, not by {described(name)}")
+            raise fail(f"a block is given by its name, not by {described(name)}", code=codes.NO_BLOCK)
         found = self.find(Block, lambda s: s.name == name)
         if not found and (other := self.block_of_tvm(name)) is not None:
             return self.block(other)
         if not found:
             names = list(dict.fromkeys(s.name for s in nodes_of(self.func.body, Block)))
             known = f"the blocks are {', '.join(names)}" if names else "the program has no block"
-            raise fail(f"there is no block called {name!r}; {known}")
+            raise fail(f"there is no block called {name!r}; {known}", code=codes.NO_BLOCK)
         if len(found) > 1:
             around = [self._loops_around(p) for p, _ in found]
-            raise fail(f"there are {len(found)} blocks called {name!r}, {'; '.join(around)}")
+            reason = f"there are {len(found)} blocks called {name!r}, {'; '.join(around)}"
+            raise fail(reason, code=codes.AMBIGUOUS_BLOCK)
         return found[0]
 
     def block_of_tvm(self, name: str) -> str | None:
