@@ -14,13 +14,14 @@ from typing import final
 class Found:
     """A file to verify: its place, how to call it, and whether the user named it (rather than a folder around it).
 
-    ``problem`` is set if there is no such file.
+    ``problem`` is set if there is no such file.  ``text`` stands for what the file contains, while it is being edited.
     """
 
     path: Path
     shown: str
     explicit: bool
     problem: str = ""
+    text: str | None = None
 
 
 def find_files(paths: Iterable[Path]) -> list[Found]:

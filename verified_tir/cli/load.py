@@ -36,7 +36,7 @@ class BadFileError(Exception):
 
 
 @contextmanager
-def loaded(path: Path, shown: str) -> Iterator[list[ScheduleFunction]]:
+def loaded(path: Path, shown: str, text: str | None = None) -> Iterator[list[ScheduleFunction]]:
     """The schedule functions of a file, in the order in which they were made; inside the block they can be called.
 
     Those written in modules that the file imports are not among them; those made by calling a function are.  What the
@@ -44,14 +44,15 @@ def loaded(path: Path, shown: str) -> Iterator[list[ScheduleFunction]]:
 
     :raises BadFileError: if the file cannot be read or executed.
     """
-    with executed(path, shown) as (_, functions):
+    with executed(path, shown, text) as (_, functions):
         yield functions
 
 
 @contextmanager
-def executed(path: Path, shown: str) -> Iterator[tuple[ModuleType, list[ScheduleFunction]]]:
+def executed(path: Path, shown: str, text: str | None = None) -> Iterator[tuple[ModuleType, list[ScheduleFunction]]]:
     """A file as a module, with its schedule functions; see :func:`loaded`.
 
+    :param text: what is executed instead of what the file contains.
     :raises BadFileError: if the file cannot be read or executed.
     """
     full = path.resolve()
@@ -60,12 +61,14 @@ def executed(path: Path, shown: str) -> Iterator[tuple[ModuleType, list[Schedule
     module.__file__ = str(full)
     with _surroundings(full.parent, name, module), redirect_stdout(sys.stderr):
         try:
-            source = full.read_bytes()
+            source = full.read_bytes() if text is None else text.encode()
             if b"\0" in source:  # Python says it in several ways
                 raise SyntaxError("the file contains null bytes")
             linecache.checkcache(str(full))
+            if text is not None:  # the parser of programs asks for lines; those without a time are not read again
+                linecache.cache[str(full)] = (len(text), None, text.splitlines(keepends=True), str(full))
             with collecting() as made:
-                exec(compile(source, str(full), "exec", dont_inherit=True), vars(module))
+                exec(compile(source if text is None else text, str(full), "exec", dont_inherit=True), vars(module))
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # SystemExit too

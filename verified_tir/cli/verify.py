@@ -53,6 +53,7 @@ class Settings:
     :ivar during: verdicts of this run, for all of its schedules where none are kept on disk.
     :ivar to_llvm: compare the LLVM IR of every schedule that was proved with its program.
     :ivar expected: how much is said of refusals that were expected.
+    :ivar programs: write out the program after each step.
     :ivar written: gets a certificate of every schedule that was proved.
     """
 
@@ -66,6 +67,7 @@ class Settings:
     cache: bool = True
     during: VerdictStore = field(default_factory=VerdictStore)
     expected: RefusalDetail = "all"
+    programs: bool = False
 
 
 class Listener:
@@ -102,7 +104,7 @@ def verify_file(file: Found, settings: Settings, listener: Listener) -> FileRepo
         error = ErrorReport("", file.problem, SourcePlace(file.shown, 0), code=UNREADABLE_FILE)
     else:
         try:
-            with loaded(file.path, file.shown) as functions:
+            with loaded(file.path, file.shown, file.text) as functions:
                 if not functions and file.explicit:
                     warning = "there is no function decorated with @schedule(program) in this file"
                 for name, function in _named(functions):
@@ -173,7 +175,7 @@ def _verify(
     try:
         if settings.smt is not None:
             _write(folder_for(settings.smt, file.shown) / file_name(name), run)
-        report = _report(name, function, at, run, places=settings.places, detail=settings.expected)
+        report = _report(name, function, at, run, settings)
         if settings.written is not None and run.made is not None and report.outcome is Outcome.PROVED:
             from verified_tir.certificate.write import Origin, certificate_name, shown_below
 
@@ -183,7 +185,7 @@ def _verify(
         return report
     except Exception as problem:  # what cannot be shown or written must not pass for proved
         error = describe(problem, full, shown, function.line)
-        return _report(name, function, at, _Run(error=error, seconds=run.seconds))
+        return _report(name, function, at, _Run(error=error, seconds=run.seconds), Settings())
 
 
 def _exhibit(run: _Run, made: Schedule, at: SourcePlace) -> None:
@@ -236,20 +238,12 @@ def _to_llvm(run: _Run, made: Schedule, at: SourcePlace) -> None:
         run.error = ErrorReport("BugInThisToolOrLLVM", found.bug, at, code=BUG)
 
 
-def _report(
-    name: str,
-    function: ScheduleFunction,
-    at: SourcePlace,
-    run: _Run,
-    *,
-    places: bool = False,
-    detail: RefusalDetail = "all",
-) -> ScheduleReport:
+def _report(name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, settings: Settings) -> ScheduleReport:
     def refusal(r: ScheduleError, detail: RefusalDetail) -> RefusalReport:
         return refusal_of(r, raised_at(r, Path(function.file), at.file) or at, detail)
 
     made = run.made
-    outcome = _outcome(function.expect, run)
+    outcome, detail = _outcome(function.expect, run), settings.expected
     if detail == "nothing" and not outcome.as_expected:  # then the schedule is shown, and all that was refused in it
         detail = "briefly"
     ended = detail if outcome is Outcome.REFUSED_AS_EXPECTED else "all"
@@ -260,7 +254,9 @@ def _report(
         expect=function.expect,
         outcome=outcome,
         seconds=run.seconds,
-        steps=() if made is None else steps_of(made, places=places),
+        steps=()
+        if made is None
+        else steps_of(made, file=function.file, places=settings.places, programs=settings.programs),
         expected_refusals=() if made is None else tuple(refusal(r, detail) for r in made.refusals),
         refusal=None if run.refused is None else refusal(run.refused, ended),
         error=run.error,

@@ -100,6 +100,7 @@ def _step(s: StepReport) -> dict[str, Any]:
         "step": s.name,
         "arguments": s.arguments,
         "seconds": _seconds(s.seconds),
+        "line": s.line or None,
         "obligations": [_obligation(o) for o in s.obligations],
     }
 
@@ -168,6 +169,7 @@ def _refusal(r: RefusalReport) -> dict[str, Any]:
         "counterexample": r.counterexample,
         "replay": None if r.replay is None else {"confirmed": r.replay.confirmed, "message": r.replay.message},
         "place": _place(r.place),
+        "remedy": r.remedy,
         "program": r.program,
         "at": None if r.raised is None else _source(r.raised),
     }

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, final
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
-from verified_tir.ir.script import script_lines
+from verified_tir.ir.script import script, script_lines
 from verified_tir.logic.verdict import Discharged, Obligation, Proved, Refuted, Unknown, Verdict
 from verified_tir.report.model import (
     InputReport,
@@ -46,12 +46,26 @@ class Texts:
         return None if line is None else Place(program, path, line + 1, lines[line].strip())
 
 
-def steps_of(schedule: Schedule, *, places: bool = False) -> tuple[StepReport, ...]:
-    """The steps of a schedule.  ``places`` also finds each obligation's statement (programs are written out for it)."""
+def steps_of(
+    schedule: Schedule, *, file: str = "", places: bool = False, programs: bool = False
+) -> tuple[StepReport, ...]:
+    """The steps of a schedule.
+
+    :param file: whose lines called them.
+    :param places: find each obligation's statement (programs are written out for it).
+    :param programs: write out the program after each step.
+    """
     texts = Texts() if places else None
     known = dict(_rules(schedule))
     return tuple(
-        StepReport(r.name, r.arguments, r.seconds, tuple(_discharged(d, r, known, texts) for d in r.obligations))
+        StepReport(
+            r.name,
+            r.arguments,
+            r.seconds,
+            tuple(_discharged(d, r, known, texts) for d in r.obligations),
+            0 if r.call is None else r.call.line_in(file),
+            script(r.after) if programs else "",
+        )
         for r in schedule.steps
     )
 
@@ -137,4 +151,5 @@ def refusal_of(
         replay=replay,
         raised=raised,
         code=refused.code,
+        remedy=refused.remedy if detail == "all" else None,
     )

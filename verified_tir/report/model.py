@@ -72,12 +72,18 @@ class ObligationReport:
 @final
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One primitive as it was called, with what was proved for it."""
+    """One primitive as it was called, with what was proved for it.
+
+    ``line`` is the one in the schedule's file that called it, 0 for the program itself; ``program`` the text of the
+    program after it, where that was asked for.
+    """
 
     name: str
     arguments: str
     seconds: float
     obligations: tuple[ObligationReport, ...]
+    line: int = 0
+    program: str = ""
 
     def __str__(self) -> str:
         return f"{self.name}({self.arguments})"
@@ -116,8 +122,9 @@ class ReplayReport:
 class RefusalReport:
     """A refused step: which, why, and where in the program and in the schedule.
 
-    ``text`` is the whole message of the exception, ``program`` the program's text with the place marked.  ``code`` is
-    explained by ``vtir help CODE``.
+    ``text`` is the whole message of the exception, ``program`` the program's text with the place marked; ``remedy`` an
+    assumption with which the step would be proved, if it was looked for and found.  ``code`` is explained by
+    ``vtir help CODE``.
     """
 
     step: str
@@ -130,6 +137,7 @@ class RefusalReport:
     replay: ReplayReport | None
     raised: SourcePlace | None
     code: str
+    remedy: str | None = None
 
 
 @final
