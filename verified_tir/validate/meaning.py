@@ -15,7 +15,7 @@ from verified_tir.ir.expr import TRUE, Binary, Call, FloatImm, IntImm, StringImm
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node, once
 from verified_tir.ir.paths import places
-from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, Seq, Stmt, Store, seq
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, Evaluate, For, If, LetStmt, Seq, Stmt, Store, While, seq
 from verified_tir.ir.visit import bound_vars, nodes_of, rewrite, walk
 from verified_tir.semantics.interpreter.extents import symbols_of
 from verified_tir.validate.loops import MARKED
@@ -24,7 +24,8 @@ from verified_tir.validate.threads import splits
 
 def may_be_same(before: PrimFunc, after: PrimFunc) -> bool:
     """Whether nothing shows at a glance that two functions are other trees without claims and annotations."""
-    return _stores(before.body) == _stores(after.body)
+    counts = [[len(nodes_of(f.body, kind)) for kind in (For, If, LetStmt, While)] for f in (before, after)]
+    return counts[0] == counts[1] and _stores(before.body) == _stores(after.body)
 
 
 @once

@@ -12,6 +12,8 @@ from typing import Any, final
 from verified_tir.ir.equal import structural_equal
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse
+from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, Evaluate, For
+from verified_tir.ir.visit import nodes_of
 from verified_tir.validate.meaning import may_be_same
 
 
@@ -36,10 +38,27 @@ def is_tir(function: Any) -> bool:
 
 def text_of(function: Any) -> str:
     """What TVM prints of a function of TIR; empty where there is nothing to read."""
-    if not is_tir(function):
-        return ""
+    return _printed(_Same(function)) if is_tir(function) else ""
+
+
+@final
+class _Same:
+    """A function as a key: functions of TVM are never changed, and its ``==`` makes an expression."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and bool(self.function.same_as(other.function))
+
+
+@lru_cache(maxsize=256)  # what one pass leaves is what the next one finds
+def _printed(same: _Same) -> str:
     try:
-        return str(function.script())
+        return str(same.function.script())
     except Exception:  # TVM's printer fails with whatever its C++ raises; :func:`read` says so
         return ""
 
@@ -52,11 +71,13 @@ def read(function: Any, name: str) -> Printed:
     """
     if not is_tir(function):
         return Printed(name, "", None, f"it is a {type(function).__name__}, no function of TIR")
-    try:
-        text = function.script()
-    except Exception as problem:  # TVM's printer fails with whatever its C++ raises
-        return Printed(name, "", None, f"TVM cannot print it: {_first_line(problem)}")
-    return read_text(str(text), name)
+    text = text_of(function)
+    if not text:
+        try:
+            text = function.script()
+        except Exception as problem:  # TVM's printer fails with whatever its C++ raises
+            return Printed(name, "", None, f"TVM cannot print it: {_first_line(problem)}")
+    return read_text(text, name)
 
 
 @lru_cache(maxsize=256)  # what one pass leaves is what the next one finds
@@ -81,9 +102,15 @@ def same_program(before: Printed, after: Printed) -> bool:
         return bool(before.text)
     if before.func is None or after.func is None:
         return False
-    if not may_be_same(before.func, after.func):
+    if not may_be_same(before.func, after.func) or _statements(before.func) != _statements(after.func):
         return False
     return structural_equal(_bare(before.func), _bare(after.func))
+
+
+def _statements(func: PrimFunc) -> tuple[object, ...]:
+    """What of the statements is seen at a glance."""
+    loops = [(s.kind, s.thread) for s in nodes_of(func.body, For)]
+    return (*loops, *(len(nodes_of(func.body, kind)) for kind in (Allocate, AttrStmt, Block, DeclBuffer, Evaluate)))
 
 
 def _bare(func: PrimFunc) -> PrimFunc:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, final
 
@@ -76,13 +76,13 @@ class Leaving:
         self.node = node
         self.t_name = t_name
         self.alias = alias
-        self.used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-        self.used |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        every = [*ast.walk(node)]
+        self.used = {n.id for n in every if isinstance(n, ast.Name)} | {n.arg for n in every if isinstance(n, ast.arg)}
         self.returned = ""
         self.flags: set[str] = set()
         self.tested: set[str] = set()
         """The flags that some condition reads; the others are not needed."""
-        calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+        calls = [n for n in every if isinstance(n, ast.Call)]
         self.threads = sum(t_name(n.func) in ("launch_thread", "device_entry") or _begins_device(n) for n in calls)
 
     def body(self) -> list[ast.stmt]:
@@ -96,14 +96,14 @@ class Leaving:
             case ast.Expr(value=ast.Call() as call) if self._exit(body[-1]) is ast.Return:
                 given = self._evaluated(call).args
                 body = [*body[:-1], _at(ast.Return(given[0] if given else None), call)]
-        if not any(self._exit(n) for k, s in enumerate(body) for n in ast.walk(s) if k < last or n is not s):
+        if not any(self._exit(n) for k, s in enumerate(body) for n in _statements_in(s) if k < last or n is not s):
             return body
         rewritten = self._body(body, None, True)
         _Unneeded(self.tested, self.flags).body(rewritten.stmts)
         stmts = rewritten.stmts or [_at(ast.Pass(), body[0])]
         return [*self._flag(self.returned, body[0]), *stmts] if self.returned in self.tested else stmts
 
-    def _exit(self, node: ast.AST) -> type[ast.stmt] | None:
+    def _exit(self, node: ast.stmt) -> type[ast.stmt] | None:
         """``ast.Break``, ``ast.Continue`` or ``ast.Return`` for a statement that leaves, as a call of ``T`` too."""
         match node:
             case ast.Break() | ast.Continue() | ast.Return():
@@ -157,7 +157,7 @@ class Leaving:
         if not isinstance(node, ast.If):
             return None
         then, other = (self._ends(b) for b in (node.body, node.orelse))
-        free = [not any(self._exit(n) for s in b for n in ast.walk(s)) for b in (node.body, node.orelse)]
+        free = [not any(self._exit(n) for s in b for n in _statements_in(s)) for b in (node.body, node.orelse)]
         if then and free[1]:
             return "orelse"
         return "body" if other and free[0] else None
@@ -168,7 +168,7 @@ class Leaving:
 
     def _statement(self, node: ast.stmt, loop: _Loop | None, last: bool) -> _Body:
         """A statement that may leave by something inside; ``last`` says that nothing is done after it."""
-        if not any(self._exit(n) for n in ast.walk(node)):
+        if not any(self._exit(n) for n in _statements_in(node)):
             return _Body([node])
         match node:
             case ast.If(test=test, body=body, orelse=orelse):
@@ -346,6 +346,14 @@ class _Unneeded:
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name)) | ast.Name(id=name)]):
                 return name in self.flags and name not in self.tested
         return False
+
+
+def _statements_in(node: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement and all that stand inside it, outer ones first."""
+    yield node
+    for name in ("body", "orelse", "finalbody"):
+        for inner in getattr(node, name, ()):
+            yield from _statements_in(inner)
 
 
 def _begins_device(node: ast.Call) -> bool:
