@@ -34,6 +34,7 @@ def record(before: str, after: str | None, kind: str = "tirx.StmtSimplify", **mo
     return {"id": "a test", "kind": kind, "level": "pass", "before": texts[0], "after": texts[1], **more}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("before", "after", "outcome", "reason"),
     [

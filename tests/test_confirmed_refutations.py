@@ -17,6 +17,7 @@ def measured(*options: str) -> str:
     return subprocess.run([sys.executable, str(SCRIPT), *options], check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.nightly
 def test_the_share_is_that_of_the_counts() -> None:
     found: dict[str, Any] = json.loads(measured("--count", "5", "--seed", "5", "--json"))
     kinds = [kind for counts in found["counts"].values() for kind, times in counts.items() for _ in range(times)]

@@ -24,6 +24,7 @@ def verified(verified_examples: Verified) -> dict[str, Any]:
     return verified_examples.files
 
 
+@pytest.mark.nightly
 def test_all_examples_verify(verified: dict[str, Any]) -> None:
     assert {name for name, file in verified.items() if file["schedules"]} == {
         str(p.relative_to(EXAMPLES)) for p in FILES

@@ -65,6 +65,7 @@ def names_in(file: str) -> frozenset[str]:
 # ------------------------------------------------------------------------------------------------------- the page
 
 
+@pytest.mark.nightly
 def test_every_finding_is_kept_by_a_test_that_exists() -> None:
     assert len(FINDINGS) >= 100
     assert len({f.title for f in FINDINGS}) == len(FINDINGS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import networkx as nx
+import pytest
 
 from tests.mutation.trusted import imports, module_file
 
@@ -26,6 +27,7 @@ def _path(root: Path, file: Path) -> str:
     return file.relative_to(root / "verified_tir").as_posix()
 
 
+@pytest.mark.nightly
 def test_there_are_none() -> None:
     assert circles(ROOT) == []
 

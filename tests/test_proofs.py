@@ -84,6 +84,7 @@ def ask_cvc5(file: Path) -> str:
 SOLVERS = {"z3": ask_z3} | ({"cvc5": ask_cvc5} if importlib.util.find_spec("cvc5") else {})
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_solver_agrees(solver: str) -> None:
     """Every solver decides every file, and as the name of the file says."""
@@ -120,6 +121,7 @@ def two_processes() -> Iterator[Executor]:
 NAMES = sorted(json.loads(HASHES.read_text(encoding="utf-8"))["certificates"])
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_certificate_is_proved_by_every_solver(name: str, verified_examples: Verified) -> None:
@@ -179,6 +181,7 @@ def test_the_certificates_that_are_kept_are_whole() -> None:
     assert not done.all_findings and done.exit_code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_certificate_can_be_regenerated(name: str, verified_examples: Verified) -> None:

@@ -33,7 +33,7 @@ LONGEST = {
 """A quarter of the time; others of their topics have the same steps."""
 
 
-@pytest.mark.sample(90)
+@pytest.mark.sample(40)
 @pytest.mark.parametrize(
     "entry", [pytest.param(b, id=b.id, marks=pytest.mark.nightly if b.id in LONGEST else ()) for b in book()]
 )

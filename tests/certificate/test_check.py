@@ -109,6 +109,7 @@ def test_one_solver_that_disagrees_is_enough(folder: Path) -> None:
     assert done.verdict(query) == "undecided", "who was not asked has not agreed"
 
 
+@pytest.mark.nightly
 def test_work_is_bounded_by_resources(folder: Path) -> None:
     """With next to no budget nothing but the trivial is decided, today as tomorrow."""
     for solver in INSTALLED:
@@ -120,6 +121,7 @@ def test_work_is_bounded_by_resources(folder: Path) -> None:
         assert reasons and all(reasons)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_executors_of_the_standard_library(folder: Path, kind: type[Executor]) -> None:
     options = {"mp_context": get_context("spawn")} if kind is ProcessPoolExecutor else {}
@@ -194,6 +196,7 @@ def run(capsys: pytest.CaptureFixture[str], folder: Path, **options: object) -> 
     return code, re.sub(r"\d+(\.\d+)? [mµ]?s\b", "0.0 s", said.out), said.err
 
 
+@pytest.mark.nightly
 def test_the_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, folder, regenerate=True)
     z3 = version("z3")
@@ -254,6 +257,7 @@ def test_undecided_is_not_proved(folder: Path, capsys: pytest.CaptureFixture[str
     assert code == 3 and "undecided: trace[" in out and "(z3: unknown, " in out and "proved by" not in out
 
 
+@pytest.mark.nightly
 def test_the_report_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = command.run(
         command.Options(folder, solver="both" if len(INSTALLED) == 2 else "z3", jobs=1, regenerate=True, json=True)
@@ -271,6 +275,7 @@ def test_the_report_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         assert {s: a["verdict"] for s, a in said.items()} == dict.fromkeys(INSTALLED, "unsat")
 
 
+@pytest.mark.nightly
 def test_the_programs_of_ones_own_files(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, after, other = tmp_path / "before.py", tmp_path / "after.py", tmp_path / "other.py"
     before.write_text(f"from verified_tir.script import tir as T\n{ROWS}")
@@ -316,6 +321,7 @@ ABOVE = ("schedule", "lower", "validate", "codegen", "report", "testing")
 """What found a proof, or knows nothing of it."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("options", "above"), [([], ABOVE), (["--questions-only"], (*ABOVE, "kernel", "semantics"))], ids=["", "questions"]
 )

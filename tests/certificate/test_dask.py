@@ -10,6 +10,7 @@ from distributed import LocalCluster
 from verified_tir.cli import check as command
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_is_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
         options = command.Options(folder, executor=f"dask:{cluster.scheduler_address}", regenerate=True)
@@ -17,6 +18,7 @@ def test_a_cluster_that_is_there(folder: Path, capsys: pytest.CaptureFixture[str
     assert ", replayed in " in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_a_cluster_of_its_own(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command.run(command.Options(folder, executor="dask", jobs=1)) == 0
     assert "proved by z3" in capsys.readouterr().out

@@ -150,7 +150,7 @@ FORGED: dict[str, tuple[Change, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(18)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("how", FORGED)
 def test_a_forger_is_found(folder: Path, how: str) -> None:
     """All hashes are right, each question that is there has its answer: what is computed again is something else."""
@@ -170,6 +170,7 @@ def test_a_forger_is_found(folder: Path, how: str) -> None:
     assert all(str(f).isprintable() for f in there)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "how", ["a question that asks nothing", "another claim", "fewer axioms", "another argument of a rule"]
 )
@@ -221,7 +222,7 @@ MALFORMED: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("how", MALFORMED)
 def test_what_is_no_rule_ends_in_a_finding(folder: Path, how: str) -> None:
     text, problem = MALFORMED[how]

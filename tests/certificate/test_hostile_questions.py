@@ -45,6 +45,7 @@ def test_what_vtir_does_not_write_is_refused(lines: tuple[str, ...]) -> None:
         assert_in_fragment(written(*lines))
 
 
+@pytest.mark.nightly
 def test_what_vtir_writes_is_read() -> None:
     assert_in_fragment(written("(declare-fun x0 () Int)", "(assert (<= 0 x0))", logic="QF_LIA"))
     assert_in_fragment(squarings(60))
@@ -54,6 +55,7 @@ def test_what_vtir_writes_is_read() -> None:
     assert_in_fragment(written("(declare-fun x0 () Int)", f"(assert (<= {sum_} 0))", logic="QF_LIA"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("solver", ["z3", "cvc5"])
 def test_a_solver_that_does_not_end_is_killed(solver: str) -> None:
     start = time.perf_counter()

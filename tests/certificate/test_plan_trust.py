@@ -229,6 +229,7 @@ def _with_padding(made: Plan, graph: Graph, s: Schedule, rule: PadValue) -> tupl
 # -- beliefs -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_an_external_function_that_computes_what_stays_is_believed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +296,7 @@ def packed() -> tuple[Graph, Written, dict[str, Any]]:
     return graph, *write_plan(made, "m")
 
 
+@pytest.mark.nightly
 def test_elements_of_packed_constants_lie_beside_and_are_compared(
     packed: tuple[Graph, Written, dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -321,6 +323,7 @@ def test_elements_of_packed_constants_lie_beside_and_are_compared(
         assert steps_of(written, document, graph, tmp_path) == ([], [])
 
 
+@pytest.mark.nightly
 def test_packing_is_believed_where_the_elements_are_not_there(
     packed: tuple[Graph, Written, dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -339,6 +342,7 @@ def test_packing_is_believed_where_the_elements_are_not_there(
     ]
 
 
+@pytest.mark.nightly
 def test_constants_that_no_plan_needs_any_more_go(
     packed: tuple[Graph, Written, dict[str, Any]], tmp_path: Path
 ) -> None:

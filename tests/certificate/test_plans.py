@@ -56,6 +56,7 @@ def steps_of(plan: dict[str, Any], certificates: dict[str, Any], model: Graph | 
     return [str(f) for f in follow(CheckedPlan("m/plan", plan, ()), certificates, model)]
 
 
+@pytest.mark.nightly
 def test_a_plan_is_checked_with_its_certificates(written: Any, tmp_path: Path) -> None:
     document, certificates, queries = written
     save(tmp_path, certificates, queries, {"m/plan": document})
@@ -66,6 +67,7 @@ def test_a_plan_is_checked_with_its_certificates(written: Any, tmp_path: Path) -
     assert {s["kind"] for s in document["steps"]} == {"moved", "rewrite", "same"}
 
 
+@pytest.mark.nightly
 def test_certificates_of_a_plan_are_computed_again(written: Any, tmp_path: Path) -> None:
     """A program of the plan with a question less, and all hashes made new, those of plan and manifest too."""
     document, certificates, queries = copy.deepcopy(written)
@@ -91,6 +93,7 @@ def test_certificates_of_a_plan_are_computed_again(written: Any, tmp_path: Path)
     assert any("the kernel asks" in f.problem for f in found)
 
 
+@pytest.mark.nightly
 def test_certificates_of_a_plan_that_is_written_again_go(written: Any, tmp_path: Path) -> None:
     document, certificates, queries = written
     other = {name.replace("m/", "n/"): c for name, c in certificates.items()}
@@ -103,6 +106,7 @@ def test_certificates_of_a_plan_that_is_written_again_go(written: Any, tmp_path:
     assert check(tmp_path).exit_code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("change", "where"),
@@ -128,6 +132,7 @@ def test_a_change_is_found_by_its_hash(written: Any, tmp_path: Path, change: Cal
     assert done.exit_code == 1
 
 
+@pytest.mark.nightly
 def test_a_certificate_that_is_exchanged_is_found(written: Any, tmp_path: Path) -> None:
     document, certificates, queries = written
     save(tmp_path, certificates, queries, {"m/plan": document})
@@ -230,7 +235,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_that_is_sealed_again_is_found(written: Any, name: str) -> None:
     document, certificates, _ = written
@@ -252,6 +257,7 @@ def test_the_elements_of_the_model_are_compared(written: Any) -> None:
     assert steps_of(document, certificates, fewer) == ["m/plan: before: this is not the graph of the model"]
 
 
+@pytest.mark.nightly
 def test_a_rewrite_of_the_model_that_went_is_followed() -> None:
     """Its result is there already: the value after is two values before, in two layouts."""
     g = GraphBuilder("model")
@@ -274,6 +280,7 @@ def test_a_rewrite_of_the_model_that_went_is_followed() -> None:
     assert "x is not the operand y" in str(steps_of(sealed_plan(forged), certificates.certificates))
 
 
+@pytest.mark.nightly
 def test_padding_that_holds_a_value_is_proved_by_the_program(written: Any) -> None:
     g = GraphBuilder("model")
     x = g.input("x", (1, 6, 2, 2))
@@ -358,7 +365,7 @@ ODD: dict[str, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ODD)
 def test_odd_layouts_are_findings(written: Any, name: str) -> None:
     document, certificates, _ = written
@@ -398,6 +405,7 @@ RESPELLINGS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", RESPELLINGS)
 def test_elements_in_texts_are_compared_however_they_are_spelled(name: str) -> None:
     graph = small_model()
@@ -438,6 +446,7 @@ def with_external() -> tuple[Graph, Any]:
     return graph, plan(graph, external={graph.nodes[1]: External("f", [([nhwc], [nhwc])], [other])})
 
 
+@pytest.mark.nightly
 def test_an_external_function_is_believed_by_name_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     graph, made = with_external()
     certificates, document = write_plan(made, "m")

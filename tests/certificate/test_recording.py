@@ -401,7 +401,7 @@ def replay(s: Schedule) -> Schedule:
     return again
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("program", "steps"), SCHEDULES)
 def test_a_replayed_schedule_is_the_same(program: str, steps: Callable[[Schedule], object]) -> None:
     s = Schedule(program)
@@ -415,6 +415,7 @@ def test_a_replayed_schedule_is_the_same(program: str, steps: Callable[[Schedule
             assert (now.call.arguments, now.call.named) == (then.call.arguments, then.call.named)
 
 
+@pytest.mark.nightly
 def test_every_primitive_is_recorded_and_replayed_here() -> None:
     """A primitive is a method of Schedule that goes to the kernel: it must be @recorded, and stand in SCHEDULES."""
     parts = [ast.parse(inspect.getsource(c)) for c in Schedule.__mro__ if c is not object]
@@ -469,6 +470,7 @@ def test_names_that_no_text_can_hold() -> None:
     assert script(again.func) == s.script()
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("value", [0.1, -0.0, math.inf, math.nan, 1e-45, np.float16(0.1), -1, True, T.float32(0.1)])
 def test_numbers_keep_their_bits(value: object) -> None:
     s = Schedule(STAGES)

@@ -87,6 +87,7 @@ def wrong_with(documents: Documents, **changed: Callable[[dict[str, Any]], dict[
     return [f.problem for f in found]
 
 
+@pytest.mark.nightly
 def test_the_steps_lead_from_graph_to_graph(fused: Documents, lifted: Documents) -> None:
     assert wrong_with(fused) == [] == wrong_with(lifted)
     kinds = [s["kind"] for s in fused[1]["m/fused"]["steps"]]
@@ -96,6 +97,7 @@ def test_the_steps_lead_from_graph_to_graph(fused: Documents, lifted: Documents)
     assert steps[0]["certificate"] == steps[1]["certificate"] == "m/hoisted-1"  # one program, one proof
 
 
+@pytest.mark.nightly
 def test_a_step_about_other_nodes_is_found(fused: Documents, lifted: Documents) -> None:
     def steps(f: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Callable[[dict[str, Any]], dict[str, Any]]:
         return lambda d: {**d, "steps": f([dict(s) for s in d["steps"]])}
@@ -150,6 +152,7 @@ def test_elements_that_stand_in_the_text_are_compared() -> None:
     assert changed == ["its hash is not that of its elements"], (line, changed)
 
 
+@pytest.mark.nightly
 def test_documents_that_do_not_meet_are_found(fused: Documents, lifted: Documents) -> None:
     apart = (fused[0], {"m/hoisted": lifted[1]["m/hoisted"], "m/plan": fused[1]["m/plan"]})
     apart[0].certificates.update(lifted[0].certificates)
@@ -162,6 +165,7 @@ def test_documents_that_do_not_meet_are_found(fused: Documents, lifted: Document
     assert "these are not the constants with which m/plan ends" in wrong_with(fused, fused=constants)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("graph", "options"),
     [

@@ -51,6 +51,7 @@ def differences(folder: Path) -> list[Finding]:
     return [f for r in regenerate(folder) for f in r.findings]
 
 
+@pytest.mark.nightly
 def test_nothing_is_found_where_nothing_was_changed(folder: Path) -> None:
     assert findings(folder) == []
     assert checked(folder).exit_code == 0
@@ -78,6 +79,7 @@ HASH = "0" * 64
 PLACE = "trace[1] transform_layout: rules[0] relayout.Relayout: obligations[0] safety"
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(
     ("how", "place"),
     [
@@ -252,6 +254,7 @@ def test_nobody_waits_for_a_pipe(folder: Path) -> None:
         checked(folder)
 
 
+@pytest.mark.nightly
 @settings(max_examples=few(25, 60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_no_byte_of_any_file_can_be_changed(folder: Path, data: st.DataObject) -> None:
@@ -275,6 +278,7 @@ def test_no_byte_of_any_file_can_be_changed(folder: Path, data: st.DataObject) -
 FALSE = "(set-logic QF_LIA)\n(declare-fun x0 () Int)\n(assert (<= 0 x0))\n(check-sat)\n"
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(
     ("how", "problem"),
     [
@@ -332,6 +336,7 @@ def test_a_false_claim_is_not_proved(folder: Path) -> None:
     assert claim.place == PLACE
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "how",
     [
@@ -349,6 +354,7 @@ def test_what_proves_nothing_can_be_forged(folder: Path, how: Callable[[Content]
     assert (folder / MANIFEST).read_text() != root
 
 
+@pytest.mark.nightly
 def test_a_certificate_that_says_it_cannot_be_replayed(folder: Path) -> None:
     """It can no longer be told from a forged one: that is said, and is not success."""
     forge(folder, replace("regenerable")({"yes": False, "why not": ["a whim"]}))

@@ -93,6 +93,7 @@ def test_a_certificate_for_each_schedule_that_was_proved(files: Path) -> None:
     assert [r.findings for r in regenerate(files / "out")] == [(), ()]
 
 
+@pytest.mark.nightly
 def test_the_same_input_gives_the_same_bytes_wherever_it_lies(files: Path, tmp_path_factory: pytest.TempPathFactory,
                                                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     certify(files / "out", Path("sub"))
@@ -106,6 +107,7 @@ def test_the_same_input_gives_the_same_bytes_wherever_it_lies(files: Path, tmp_p
     assert not any(str(files.parent) in text or str(elsewhere) in text for text in first.values())
 
 
+@pytest.mark.nightly
 def test_a_folder_is_added_to(files: Path) -> None:
     out = files / "out"
     certify(out, Path("sub"))
@@ -118,6 +120,7 @@ def test_a_folder_is_added_to(files: Path) -> None:
     assert check(out).exit_code == 0
 
 
+@pytest.mark.nightly
 def test_questions_that_nobody_needs_any_more_go(files: Path) -> None:
     out = files / "out"
     certify(out, Path("sub"))
@@ -128,6 +131,7 @@ def test_questions_that_nobody_needs_any_more_go(files: Path) -> None:
     assert check(out).exit_code == 0
 
 
+@pytest.mark.nightly
 def test_two_who_write_at_once_keep_each_others_certificates(tmp_path: Path) -> None:
     written = Written()
     written.add("a", rows(), Origin("a"))
@@ -162,6 +166,7 @@ def test_names_that_no_certificate_can_have(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.nightly
 def test_a_folder_that_was_changed_is_not_written_to(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = files / "out"
     certify(out, Path("sub"))
@@ -178,6 +183,7 @@ def test_a_folder_that_was_changed_is_not_written_to(files: Path, capsys: pytest
     assert "no certificate was written" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 def test_a_tampered_neighbour_stays_tampered(files: Path) -> None:
     """Writing another certificate into the folder does not make a changed one good again."""
     out = files / "out"
@@ -324,7 +330,7 @@ ODD: dict[str, tuple[str, Callable[[Schedule], object]]] = {
 }
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ODD)
 def test_odd_programs(name: str, tmp_path: Path) -> None:
     text, steps = ODD[name]

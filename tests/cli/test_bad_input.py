@@ -51,6 +51,7 @@ BAD_FILES = {
 }
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("name", BAD_FILES)
 def test_a_bad_file_has_a_place_and_stops_nobody(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, error = BAD_FILES[name]

@@ -116,6 +116,7 @@ def test_every_key_is_documented(document: dict[str, Any]) -> None:
     assert _keys(document) - documented == set()
 
 
+@pytest.mark.nightly
 def test_lemmas_and_places_of_the_example(capsys: pytest.CaptureFixture[str]) -> None:
     _, shown = verify(capsys, PAGE.parents[2] / "examples" / "row_summation.py", json=True, only="padded")
     steps = json.loads(shown)["files"][0]["schedules"][0]["steps"]

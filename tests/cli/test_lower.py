@@ -140,6 +140,7 @@ def test_a_pipeline_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2 and err.startswith("vtir: error: there is no pass Nothing; the passes are ")
 
 
+@pytest.mark.nightly
 def test_the_command(tmp_path: Path) -> None:
     write(tmp_path, a=TEXT)
     done = vtir("lower", "a.py:f", "--pipeline", "Simplify", "--print-after", "Simplify", cwd=tmp_path)

@@ -47,6 +47,7 @@ def plan(capsys: pytest.CaptureFixture[str], model: Path | str, *layouts: str, *
     return code, *capsys.readouterr()
 
 
+@pytest.mark.nightly
 def test_what_is_left_and_what_was_proved(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = plan(capsys, saved(small()), "conv2d=NCHW4c", verbose=True)
     assert (code, err) == (0, "")
@@ -77,6 +78,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["written"] == {"planned graph": "planned.graph"}
 
 
+@pytest.mark.nightly
 def test_what_was_fused_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(plan(capsys, saved(small()), "conv2d=NCHW4c", json=True, fuse=True)[1])
     fused, left = found["rewrites_fused"], len(found["rewrites"])
@@ -87,6 +89,7 @@ def test_what_was_fused_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"rewrites fused     {fused}, each with the program beside it" in out
 
 
+@pytest.mark.nightly
 def test_operators_keep_their_names(capsys: pytest.CaptureFixture[str]) -> None:
     where = Path("named.graph")
     code, _, _ = plan(capsys, saved(small()), "conv2d=NHWC", operators=True, output=where)
@@ -95,6 +98,7 @@ def test_operators_keep_their_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2 and "--operators and --certify exclude each other" in err
 
 
+@pytest.mark.nightly
 def test_the_planned_graph_is_written_and_computes_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     graph = small()
     plan(capsys, saved(graph), "conv2d=NCHW4c", output=Path("planned.graph"))
@@ -102,6 +106,7 @@ def test_the_planned_graph_is_written_and_computes_the_same(capsys: pytest.Captu
     np.testing.assert_array_equal(build(load_graph(Path("planned.graph")))(x), build(graph)(x))
 
 
+@pytest.mark.nightly
 def test_certificates_of_the_plan_are_checked_and_tampering_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     model = saved(small())
     code, out, _ = plan(capsys, model, "conv2d=NCHW4c", certify=Path("proofs"))
@@ -123,6 +128,7 @@ def test_certificates_of_the_plan_are_checked_and_tampering_is_found(capsys: pyt
     assert "the manifest lists it, but plan.json is not there" in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 def test_shapes_that_a_model_leaves_open_are_those_of_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
     x = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["N", 4, 5, 5])
     y = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["N", 4, 5, 5])
@@ -216,6 +222,7 @@ def test_mistakes(capsys: pytest.CaptureFixture[str], make: Any, layouts: list[s
     assert err.startswith(f"vtir: error: {message}") and len(err.splitlines()) == 1, err
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("pad", "operations"), [("large", []), ("always", ["pad", "layout_transform"]), ("never", [])])
 def test_four_channels_in_tiles_of_sixteen(capsys: pytest.CaptureFixture[str], pad: str, operations: list[str]) -> None:
     code, out, err = plan(capsys, saved(small(channels=16)), "conv2d=NCHW16c", pad=pad, json=True)
@@ -249,6 +256,7 @@ def test_options_that_are_none(capsys: pytest.CaptureFixture[str], more: dict[st
     assert code == 2 and err.startswith(f"vtir: error: {message}"), err
 
 
+@pytest.mark.nightly
 def test_what_cannot_be_written_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     for where in ("output", "diagram", "certify"):
         Path("file").write_text("")
@@ -296,6 +304,7 @@ def main(x: R.Tensor((8, 4), "float32")):
     assert "rewrites lifted    out of 0 programs\n" in out
 
 
+@pytest.mark.nightly
 def test_a_real_model_has_no_rewrite_left_where_poolings_are_frozen(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = plan(capsys, LIGHT / "light_squeezenet.onnx", "max_pool2d=NHWC", quiet=True)
     assert code == 0

@@ -82,6 +82,7 @@ def test_random_weights_are_the_same_for_everybody(capsys: pytest.CaptureFixture
     assert weights(load_model(Path("c.onnx"))[0]).tolist() == np.full((2, 2, 1, 1), 0.5).tolist()
 
 
+@pytest.mark.nightly
 def test_a_planned_model_gives_the_same_bits(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run_it(
         capsys, saved(small()), layouts=("conv2d=NCHW4c",), compare=("unplanned",), weights="random", json=True

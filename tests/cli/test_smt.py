@@ -17,6 +17,7 @@ def _status(text: str) -> str:
     return text.partition("(set-info :status ")[2].partition(")")[0]
 
 
+@pytest.mark.nightly
 def test_each_file_has_the_status_that_it_states(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     verify(capsys, EXAMPLE, smt=tmp_path)
     files = sorted(tmp_path.rglob("*.smt2"))

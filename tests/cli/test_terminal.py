@@ -68,6 +68,7 @@ def screen(raw: str) -> list[str]:
     return lines
 
 
+@pytest.mark.nightly
 def test_lines_fit_the_terminal_and_lose_no_word(tmp_path: Path) -> None:
     wide = invoke("verify", "-v", str(EXAMPLE), cwd=tmp_path).stdout
     narrow = screen(terminal("verify", "-v", str(EXAMPLE), cwd=tmp_path))
@@ -80,6 +81,7 @@ def test_lines_fit_the_terminal_and_lose_no_word(tmp_path: Path) -> None:
     assert words("".join(narrow)) == words(wide)
 
 
+@pytest.mark.nightly
 def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
     write(tmp_path, good=GOOD)
     assert "\x1b[1;32mproved" in terminal("verify", "good.py", cwd=tmp_path)
@@ -88,6 +90,7 @@ def test_colours_only_on_a_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in piped.stdout + piped.stderr
 
 
+@pytest.mark.nightly
 def test_forced_colours_draw_no_bar_in_a_pipe(tmp_path: Path) -> None:
     write(tmp_path, slow=SLOW.format(1))
     done = vtir("verify", "slow.py", cwd=tmp_path, FORCE_COLOR="1")
@@ -96,6 +99,7 @@ def test_forced_colours_draw_no_bar_in_a_pipe(tmp_path: Path) -> None:
     assert "\x1b[2K" not in done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_a_bar_is_shown_when_a_run_is_long_and_is_gone_afterwards(tmp_path: Path) -> None:
     write(tmp_path, good=GOOD, slow=SLOW.format(1.5))
     assert "━" not in terminal("verify", "good.py", cwd=tmp_path)
@@ -107,6 +111,7 @@ def test_a_bar_is_shown_when_a_run_is_long_and_is_gone_afterwards(tmp_path: Path
     assert "3 schedules in 2 files: 3 proved" in left
 
 
+@pytest.mark.nightly
 def test_a_locale_without_unicode(tmp_path: Path) -> None:
     write(tmp_path, good=GOOD.replace("def good", "def größe"))
     done = vtir("verify", "good.py", cwd=tmp_path, PYTHONIOENCODING="ascii")
@@ -129,6 +134,7 @@ def interrupted(*arguments: str, cwd: Path) -> tuple[int, str, str]:
     return process.returncode, shown, errors
 
 
+@pytest.mark.nightly
 def test_an_interrupt_ends_the_run_with_a_report(tmp_path: Path) -> None:
     write(tmp_path, slow=SLOW.format(60))
     code, shown, errors = interrupted("verify", "slow.py", cwd=tmp_path)
@@ -138,6 +144,7 @@ def test_an_interrupt_ends_the_run_with_a_report(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.nightly
 def test_an_interrupt_during_a_query_is_not_an_answer_of_the_solver(tmp_path: Path) -> None:
     question = """
     from verified_tir.logic import formula as f
@@ -153,6 +160,7 @@ def test_an_interrupt_during_a_query_is_not_an_answer_of_the_solver(tmp_path: Pa
     assert "Traceback" not in errors
 
 
+@pytest.mark.nightly
 def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     write(tmp_path, good=GOOD, racy=HEAD + '@schedule(total)\ndef racy(s):\n    s.parallel("i")\n')
     process = subprocess.Popen(
@@ -167,6 +175,7 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["verify", "--help"]])
 def test_help_shows_examples_and_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
     code = f"""

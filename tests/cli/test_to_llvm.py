@@ -62,6 +62,7 @@ def test_without_the_option_nothing_is_compiled(tmp_path: Path, capsys: pytest.C
     assert file["schedules"][0]["machine_code"] is None
 
 
+@pytest.mark.nightly
 def test_a_difference_is_reported_with_a_file_that_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     func = program(
         'A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")', "for i in range(4):\n    B[i] = A[i] + B[i]"

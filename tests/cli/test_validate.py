@@ -137,6 +137,7 @@ def test_recorded_pairs_and_their_table(capsys: pytest.CaptureFixture[str]) -> N
     assert code == 0 and out.splitlines()[0].startswith("p-2 reorder: ") and "1 pairs in" in out
 
 
+@pytest.mark.nightly
 def test_races_of_the_same_program(capsys: pytest.CaptureFixture[str]) -> None:
     """They are lost, or nobody could say: neither is success, whatever the serial meaning."""
     loop = "@T.prim_func(s_tir=True)\ndef f(A: T.Buffer(({0},), 'int32'), B: T.Buffer(({0},), 'int32')):\n"

@@ -269,6 +269,7 @@ def test_a_function_is_not_pickled() -> None:
             attempt(f)
 
 
+@pytest.mark.nightly
 def test_a_function_goes_when_nobody_holds_it() -> None:
     f = build(Schedule(ADD))
     code, cls = weakref.ref(f._code._library), weakref.ref(type(f))
@@ -454,6 +455,7 @@ def f(A: T.Buffer((4,), "int32"), n: T.int32):
     assert a.tolist() == [2] * 4
 
 
+@pytest.mark.nightly
 def test_at_the_end_of_the_interpreter_and_after_a_fork() -> None:
     code = f"""
 import atexit, os, sys

@@ -24,6 +24,7 @@ def benchmark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     return module
 
 
+@pytest.mark.nightly
 def test_each_figure_stands_beside_its_peer(benchmark: ModuleType) -> None:
     figures = benchmark.calls(1) + benchmark.loads(1)
     assert [f.name for f in figures] == ["call", "call, symbolic", "call, scalars", "load", "first load"]

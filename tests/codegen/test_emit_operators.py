@@ -96,7 +96,7 @@ def result_of(f: Callable[..., tuple[Any, bool]], *args: Any) -> Any:
         return UNDEF
 
 
-@pytest.mark.sample(24)
+@pytest.mark.sample(18)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("op", [op for op in ARITHMETIC_OPS if op != "div"])
 def test_integer_arithmetic(op: Any, dtype: DType) -> None:
@@ -133,6 +133,7 @@ def test_comparisons(dtype: DType) -> None:
         agree([dtype, dtype], BOOL, rows, want, lambda a, b, op=op: Binary(op, a, b))
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_casts(source: DType) -> None:
@@ -168,6 +169,7 @@ def test_casts_to_narrow_floats_near_ties(source: Any) -> None:
         agree([kind], target, rows, want, lambda a, t=target: Cast(t.with_lanes(a.dtype.lanes), a))
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_float_calls(dtype: DType) -> None:
@@ -212,6 +214,7 @@ def test_integer_calls(dtype: DType) -> None:
         agree([dtype], result, rows, want, lambda a, op=op, t=result: Call(t.with_lanes(a.dtype.lanes), op, (a,)))
 
 
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_reinterpret(source: DType) -> None:
     for target in TYPES:
@@ -239,6 +242,7 @@ def test_bools(op: Any) -> None:
     agree([BOOL, BOOL], BOOL, rows, want, lambda a, b: Binary(op, a, b))
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_transcendental_calls(dtype: DType) -> None:

@@ -276,6 +276,7 @@ def test_a_status_becomes_an_exception(named: bool) -> None:
     call()
 
 
+@pytest.mark.nightly
 def test_nothing_is_leaked() -> None:
     f = Recorder(SCALARS.replace("(1,)", "(3,)").format(dtype="float32"))
     a, x = np.zeros(3, np.float32), 1.25e10
@@ -312,6 +313,7 @@ def test_nothing_is_leaked() -> None:
     held.append(1.0)  # a buffer that is still held would forbid it
 
 
+@pytest.mark.nightly
 def test_a_function_outlives_its_handle_while_it_runs_and_goes_afterwards() -> None:
     a = np.zeros(6, np.float32)
     f = Recorder(ONE.format(dtype="float32"))

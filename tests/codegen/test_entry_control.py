@@ -193,6 +193,7 @@ def f(a: T.handle, B: T.Buffer((1,), "float32")):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("symbol", "n"), [("pass", "65536"), ("n = T.int32()", "n")], ids=["constant", "symbolic"])
 def test_other_threads_run_during_a_long_call(symbol: str, n: str) -> None:
     f = build(Schedule(LONG.format(symbol=symbol, n=n)), threads=1, cache=False)

@@ -501,6 +501,7 @@ assert changing.all()
 '''
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each attempt is made in a forked process")
 def test_a_real_kernel_survives() -> None:
     root = Path(__file__).resolve().parents[2]

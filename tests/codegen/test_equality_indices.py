@@ -6,6 +6,7 @@ It is computed differently from data: in 64 bits, with ``nsw``, unsigned where i
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, DrawFn
@@ -40,6 +41,7 @@ def index_expressions(draw: DrawFn, variables: tuple[Var, ...], depth: int) -> E
     return Binary(draw(st.sampled_from(OPS)), a, b)
 
 
+@pytest.mark.nightly
 @SETTINGS
 @given(st.sampled_from(["int32", "int32", "int64", "int8", "uint8", "uint32", "uint64"]), st.data())
 def test_index_arithmetic(kind: str, data: DataObject) -> None:

@@ -16,7 +16,7 @@ SMALLER = {"matmul.py": ("M, N, K = 1020, 1000, 514", "M, N, K = 20, 40, 6")}
 """The interpreter would take hours for the product as it is: the same schedules, fewer tiles."""
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("pipeline", ["none", "default", "full"])
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_machine_code_and_interpreter_agree(

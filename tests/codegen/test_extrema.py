@@ -31,6 +31,7 @@ def agrees(text: str, dtype: str) -> None:
     assert same_bits(want, b).all(), f"{want} by the interpreter, {b} by the machine"
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
@@ -168,6 +169,7 @@ def test_branches_on_floats_become_vectors() -> None:
     assert " x i1>" in optimised_text(emit(parse_func(head + body), target).text, target)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("lanes", [1, 4])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_order_of_awkward_values(dtype: str, lanes: int) -> None:

@@ -40,6 +40,7 @@ atoms = st.one_of(
 values = st.recursive(atoms, lambda inner: st.lists(inner).map(tuple))
 
 
+@pytest.mark.nightly
 @settings(max_examples=few(30, 100))
 @given(values)
 def test_plain_values(value: object) -> None:
@@ -57,6 +58,7 @@ def test_floats_to_the_bit(value: float) -> None:
     assert struct.pack("<d", back.value) == struct.pack("<d", math.nan if math.isnan(value) else value)
 
 
+@pytest.mark.nightly
 @given(programs())
 def test_programs(func: PrimFunc) -> None:
     text = write_program(func)

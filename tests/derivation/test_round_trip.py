@@ -83,6 +83,7 @@ def steps_of(func: PrimFunc, chain: tuple[object, ...]) -> Iterator[tuple[PrimFu
         theorem = made
 
 
+@pytest.mark.nightly
 @settings(max_examples=few(40, 100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rule_cases())
 def test_rules_at_random(case: RuleCase) -> None:
@@ -103,11 +104,13 @@ def of_families(count: int) -> Iterator[tuple[PrimFunc, Rule]]:
                 yield from steps_of(func, rule if isinstance(rule, tuple) else (rule,))
 
 
+@pytest.mark.nightly
 def test_rules_of_each_family() -> None:
     for func, rule in of_families(few(1, 3)):
         assert_reads_back(rule, func)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("kind", ALL_RULES, ids=lambda k: k.__name__)
 def test_rules_with_fields_of_all_sorts(kind: type) -> None:
     """Most fit nowhere: what the kernel says of a rule is the same of the one that was read."""

@@ -39,6 +39,7 @@ def by_kind(campaign: Campaign) -> dict[str, Finding]:
     return {f"{f.key.target.rpartition(':')[2]} {f.key.kind}": f for f in campaign.findings}
 
 
+@pytest.mark.nightly
 def test_each_way_to_fail_is_a_finding_with_a_file(tmp_path: Path) -> None:
     names = ("FINE", "FAILS", "RAISES", "DIES", "HANGS", "FLAKY", "BROKEN", "EMPTY", "GREEDY")
     campaign = run_campaign(options(tmp_path, *names))
@@ -126,6 +127,7 @@ def test_the_cases_do_not_depend_on_the_number_of_workers(tmp_path: Path, monkey
     assert found[0] == found[1] and len(found[0]) == 60
 
 
+@pytest.mark.nightly
 def test_a_finding_is_known_as_long_as_its_file_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = options(tmp_path, "FAILS", examples=10)
     (first,) = run_campaign(given).findings
@@ -144,6 +146,7 @@ def test_a_finding_is_known_as_long_as_its_file_fails(tmp_path: Path, monkeypatc
     assert not third.known and Path(third.file).parent == tmp_path / "findings"
 
 
+@pytest.mark.nightly
 def test_what_was_interrupted_before_it_was_small_is_made_small_the_next_time(tmp_path: Path) -> None:
     class AtOnce(Listener):
         def tick(self, campaign: Campaign) -> None:
@@ -160,6 +163,7 @@ def test_what_was_interrupted_before_it_was_small_is_made_small_the_next_time(tm
     assert [path.name for path in (tmp_path / "findings").glob("*.py")] == [Path(first.file).name]
 
 
+@pytest.mark.nightly
 def test_nothing_hangs_on_when_a_campaign_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped while a case that hangs is made smaller, in a process that a worker has started."""
     hanging = tmp_path / "hanging"

@@ -15,7 +15,7 @@ from verified_tir.testing import arguments
 from verified_tir.testing.drawing import Picker
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FITTING)
 def test_the_pass_changes_what_is_made_for_it(name: str) -> None:
     seen: list[str] = []

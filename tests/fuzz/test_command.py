@@ -43,6 +43,7 @@ def test_durations() -> None:
             seconds(bad, "--shrink")
 
 
+@pytest.mark.nightly
 def test_a_run_without_findings_and_one_with_them() -> None:
     code, out, err = fuzz("--target", "tests.fuzz.toys:FINE", "--examples", "30", "--seed", "1")
     assert (code, err) == (0, "")
@@ -67,6 +68,7 @@ def test_a_run_without_findings_and_one_with_them() -> None:
     assert "Command: vtir " in path.read_text()
 
 
+@pytest.mark.nightly
 def test_json_says_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     targets = ("tests.fuzz.toys:FAILS", "tests.fuzz.toys:FINE")
     assert run(Options(targets=targets, examples=20, seed=4, json=True, state=Path("s"), findings=Path("f"))) == 1
@@ -104,6 +106,7 @@ def test_a_run_without_a_case_is_no_success(capsys: pytest.CaptureFixture[str]) 
     assert (told["exit_code"], told["unchecked"]) == (3, list(short.targets))
 
 
+@pytest.mark.nightly
 def test_a_target_without_a_case_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """One whose cases cannot be drawn beside one that is checked."""
     both = Options(targets=("tests.fuzz.toys:EMPTY", "tests.fuzz.toys:FINE"), examples=20, seed=1, quiet=True)
@@ -203,6 +206,7 @@ def test_without_a_source_checkout_its_targets_are_named(
     assert cli._chosen(Options(targets=("all", own))) == ({own: FINE}, {n: needs.format(n) for n in TARGETS})
 
 
+@pytest.mark.nightly
 def test_ctrl_c_ends_it_at_once_with_all_that_is_known() -> None:
     command = [*COMMAND, "--target", "tests.fuzz.toys:SLEEPS", "--time", "10m", "--jobs", "2", "--seed", "1"]
     process = subprocess.Popen(
@@ -222,6 +226,7 @@ def test_ctrl_c_ends_it_at_once_with_all_that_is_known() -> None:
     assert '"ended": false' in state.read_text().splitlines()[-1]
 
 
+@pytest.mark.nightly
 def test_a_terminal_sees_a_table() -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(

@@ -72,6 +72,7 @@ def test_a_hang_is_what_was_asked_of_the_compiler_first() -> None:
     assert failure_of_hang("t", 2, "").key.where == "unknown"
 
 
+@pytest.mark.nightly
 def test_a_case_apart_is_told_from_the_death_of_its_process() -> None:
     assert check_apart(DIES, "toy", [5], 30) is None
     dead = check_apart(DIES, "toy", [901], 30)

@@ -35,6 +35,7 @@ def finding(kind: str = "differs", source: str = SOURCE, message: str = 'one "tw
     return Finding(key, message, "", b"\1\2", 7, 3, 4, "2026-01-01T00:00:00+00:00", source=source, shrunk=True)
 
 
+@pytest.mark.nightly
 def test_a_file_says_where_it_is_from_and_remains_a_test(tmp_path: Path) -> None:
     text = file_text(finding(), "vtir fuzz --seed 7")
     tree = ast.parse(text)
@@ -54,6 +55,7 @@ def test_a_file_says_where_it_is_from_and_remains_a_test(tmp_path: Path) -> None
     assert sorted(tmp_path.glob("*.py")) == [path]
 
 
+@pytest.mark.nightly
 def test_a_hang_ends_its_test(tmp_path: Path) -> None:
     hang = SOURCE.replace("assert 1 == 2", "import time\n    time.sleep(60)")
     path = tmp_path / "test_it.py"

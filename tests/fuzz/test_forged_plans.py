@@ -21,6 +21,7 @@ def numbers(seed: int) -> tuple[int, int, int, int]:
     return rng.randrange(10000), rng.randrange(10000), rng.randrange(10000), rng.randrange(10000)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("k", range(COUNT))
 def test_honest_plans_pass(k: int) -> None:
@@ -29,6 +30,7 @@ def test_honest_plans_pass(k: int) -> None:
     assert [b.name for b in outcome.believed] == (["library.f", "relu", "tanh"] if k == 3 else [])
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", FORGERIES)
 def test_each_kind_of_forgery_is_found(kind: str) -> None:
@@ -59,6 +61,7 @@ PLANTED: dict[str, tuple[int, Any, str, Any, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_fault_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

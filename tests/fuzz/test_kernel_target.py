@@ -42,6 +42,7 @@ def test_it_is_a_target() -> None:
     assert groups["rule"] == len(rules()) > 20
 
 
+@pytest.mark.nightly
 def test_without_faults_nothing_is_found() -> None:
     observed = Observed()
 
@@ -97,6 +98,7 @@ def test_found() -> None:
 '''
 
 
+@pytest.mark.nightly
 def test_a_licence_that_is_not_asked_for_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = st.builds(KernelCase, schedules(st.just(seed("row sum")), ("parallel", "split", "simplify"), max_steps=4))
     with monkeypatch.context() as patch:

@@ -49,6 +49,7 @@ def test_machine_code_is_right(case: CodegenCase) -> None:
     assert {key for key in observed.covered if key[0] in ("pass", "pipeline")} <= set(TARGET.universe())
 
 
+@pytest.mark.nightly
 def test_a_planted_fault_is_found() -> None:
     """``python -m tests.fuzz.changed_source codegen`` tries all of them."""
     fault = next(f for f in FAULTS if f.name == "a stride is forgotten")

@@ -69,6 +69,7 @@ CHAIN = OnnxModel(
 )
 
 
+@pytest.mark.nightly
 def test_a_refused_node_is_left_out_with_those_behind_it() -> None:
     seen = Observed()
     OnnxModels().check(CHAIN, seen)
@@ -76,6 +77,7 @@ def test_a_refused_node_is_left_out_with_those_behind_it() -> None:
     assert {name for _, name in seen.covered} == {"Conv", "Relu", "MaxPool"}
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("model", "title"),
     [
@@ -148,6 +150,7 @@ def wrong(monkeypatch: pytest.MonkeyPatch, op: str, other: str) -> None:
     monkeypatch.setitem(CONVERSIONS, op, lambda c: c.op(other, *c.values()))
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("op", "other", "model", "kind"),
     [
@@ -238,6 +241,7 @@ def test_a_crash_and_a_refusal_without_a_place_show(monkeypatch: pytest.MonkeyPa
         assert_onnx_agrees(one("Abs", f4(1)))
 
 
+@pytest.mark.nightly
 def test_other_bits_of_the_planned_model_show(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.fuzz.onnx_models import agreement
 

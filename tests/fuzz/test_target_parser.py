@@ -59,6 +59,7 @@ def test_a_refusal_has_a_place() -> None:
     assert isinstance(refusal, ScriptError) and (refusal.line, refusal.column) == (3, 9)
 
 
+@pytest.mark.nightly
 def test_a_planted_fault_is_found() -> None:
     """``python -m tests.fuzz.changed_source parser`` tries all of them."""
     fault = next(f for f in FAULTS if f.name == "the type of a constant is dropped")
@@ -98,6 +99,7 @@ def test_tests_that_are_written_fail_as_the_check_does(monkeypatch: pytest.Monke
         ran(source)
 
 
+@pytest.mark.nightly
 def test_the_command_reads_files() -> None:
     observed = Observed()
     TARGET.check(TextCase("@T.prim_func\ndef f():\n    x = y\n", as_file=True), observed)

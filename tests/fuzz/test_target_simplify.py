@@ -43,6 +43,7 @@ def test_everything_is_right(case: SimplifyCase) -> None:
     assert sum(observed.totals[n] for n in ("expressions", "index maps", "questions", "programs")) == 1
 
 
+@pytest.mark.nightly
 def test_a_planted_fault_is_found() -> None:
     """``python -m tests.fuzz.changed_source simplify`` tries all of them."""
     fault = next(f for f in FAULTS if f.name == "not below is below")

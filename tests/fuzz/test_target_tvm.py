@@ -47,6 +47,7 @@ def case(plans: Sequence[Plan] = (), text: str = PLAIN) -> Case:
     return Case(text, tuple(plans), 0)
 
 
+@pytest.mark.nightly
 def test_steps_that_are_right() -> None:
     outcome = examine(
         PLAIN, [Plan("split", (1, 0, 0, 0)), Plan("reorder", (1, 0, 1, 0)), Plan("unroll", (0, 0, 0, 0))], 0
@@ -70,6 +71,7 @@ def test_a_bug_that_is_not_on_the_list_is_news(monkeypatch: Patch) -> None:
     assert seen.covered["TVM bug that is news", "loop_partition"] == 1
 
 
+@pytest.mark.nightly
 def test_a_pass_that_is_wrong_in_every_build_is_tvms() -> None:
     outcome = examine(PLAIN.replace("A[vi, vj] * 2", "A[vi, (3 - vj) % 4]"), [], 0)
     assert outcome.wrong == []
@@ -123,6 +125,7 @@ def test_the_worker_says_what_it_did_when_it_ends() -> None:
         worker.close()
 
 
+@pytest.mark.nightly
 def test_every_primitive_has_arguments() -> None:
     """Whatever the numbers are, a primitive is taken or refused by TVM: nothing of ours fails."""
     for name in PRIMITIVES:
@@ -132,6 +135,7 @@ def test_every_primitive_has_arguments() -> None:
             assert outcome.counts.get("accepted by TVM", 0) + outcome.counts.get("refused by TVM", 0) == 1
 
 
+@pytest.mark.nightly
 def test_a_finding_is_a_test() -> None:
     text = Tvm().as_test(case([Plan("split", (1, 0, 0, 0))]), "test_found")
     scope: dict[str, Callable[[], None]] = {}
@@ -192,6 +196,7 @@ def f(A: T.Buffer(({rows}, 4), "int32"), C: T.Buffer(({rows}, 4), "int32")):
     assert outcome.wrong == [] and outcome.counts["accepted by TVM"] == 1 and outcome.counts["compiled"] == 1
 
 
+@pytest.mark.nightly
 def test_constants_that_tvm_folds_as_it_reads_are_tvms(monkeypatch: Patch) -> None:
     text = """
 @T.prim_func(s_tir=True)
@@ -209,6 +214,7 @@ def f(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
     assert [kind for kind, _, _ in examine(text, [], 0).wrong] == ["round-trip-differs"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("value", ["A[i] != A[0]", "not A[0] == A[i]"])
 def test_what_tvms_machine_code_says_of_nan_is_tvms(value: str) -> None:
     text = """

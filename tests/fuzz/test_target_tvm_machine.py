@@ -22,6 +22,7 @@ def program(body: str, t: str = "float32", u: str = "float32") -> str:
     return HEAD.format(t=t, u=u) + "".join(f"    {line}\n" for line in body.split("\n"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "value", ["T.max(A[1] + 2147483647, 0)", "T.max(A[1] * 1073741824 * A[0], 0)", "T.max(A[1] - -2147483648, 3)"]
 )
@@ -45,6 +46,7 @@ def test_programs_that_are_undefined_where_they_overflow() -> None:
         assert not same or one.arrays["B"][0] == two.arrays["B"][0]
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "body",

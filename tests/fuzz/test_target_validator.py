@@ -103,7 +103,7 @@ def copied(honest: Path, where: Path, k: int) -> Path:
     return where / str(k)
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("kind", TAMPERINGS)
 def test_tampering_is_noticed(kind: str, honest: Path, tmp_path: Path) -> None:
     done = [assert_noticed(copied(honest, tmp_path, k), kind, (k, 3 * k + 1), 1000) for k in range(3)]
@@ -146,7 +146,7 @@ CERTIFICATES = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CERTIFICATES)
 def test_a_planted_fault_of_the_check_of_certificates_shows(
     name: str, honest: Path, tmp_path: Path, monkeypatch: Patch
@@ -188,6 +188,7 @@ def test_a_false_difference_is_a_contradiction(monkeypatch: Patch) -> None:
     assert found.value.kind == "validator-against-kernel"
 
 
+@pytest.mark.nightly
 def test_texts_of_the_emitter_and_of_the_optimiser() -> None:
     for optimised in (False, True):
         seen = Observed()
@@ -202,6 +203,7 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", CASES)
 def test_a_finding_is_a_test(name: str, tmp_path: Path) -> None:
     text = Validator().as_test(CASES[name], "test_found")

@@ -164,7 +164,7 @@ def described(made: Compact) -> list[tuple[object, ...]]:
     return found
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", RECOGNISED)
 def test_a_rewrite_is_recognised_by_what_it_does(name: str) -> None:
     x, out, body, steps = RECOGNISED[name]
@@ -333,6 +333,7 @@ def maps(draw: st.DrawFn) -> tuple[IndexMap, tuple[int, ...]]:
     return IndexMap.from_func(of, len(shape)), shape
 
 
+@pytest.mark.nightly
 @settings(max_examples=8, derandomize=True, database=None, deadline=None)
 @given(maps(), st.sampled_from([None, 0.0, 3.0]), st.data())
 def test_a_rewrite_is_recognised_after_other_loops_were_made_of_it(

@@ -47,6 +47,7 @@ def test_a_chain_is_straight_and_an_input_stands_above_its_reader() -> None:
     assert layered([], []).height == 0
 
 
+@pytest.mark.nightly
 def test_the_work_is_linear_in_the_length() -> None:
     def work(n: int) -> int:
         edges = [(k, k + 1) for k in range(n - 1)] + [(k, k + 3) for k in range(0, n - 3, 3)]

@@ -31,12 +31,14 @@ def converted(x: np.ndarray, dtype: str, saturate: bool = True) -> np.ndarray:
     return found
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("dtype", SMALL)
 def test_each_value_is_read_exactly(dtype: str) -> None:
     x = values(dtype)
     np.testing.assert_array_equal(converted(x, "float32"), x.astype(np.float32))
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_floats_are_rounded_to_the_nearest_and_to_even(dtype: str) -> None:
@@ -57,6 +59,7 @@ def test_floats_are_rounded_to_the_nearest_and_to_even(dtype: str) -> None:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_what_is_too_large_is_the_greatest_value_or_not_finite(dtype: str) -> None:

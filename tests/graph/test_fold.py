@@ -68,6 +68,7 @@ FOLDED = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", FOLDED)
 def test_neighbours_become_one_or_none(name: str) -> None:
     graph, left = FOLDED[name]
@@ -88,6 +89,7 @@ STAY = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", STAY)
 def test_what_would_change_the_result_stays(name: str) -> None:
     graph, left = STAY[name]
@@ -103,6 +105,7 @@ def hinted(value: float) -> Graph:
     return graph_of(("crop", LESS | {"cropped_value": value}), pad(0.0), shape=EIGHT)
 
 
+@pytest.mark.nightly
 def test_a_hint_is_no_proof_and_may_be_believed() -> None:
     assert ops(fold_rewrites(hinted(0.0))) == ["crop", "pad", "nn.relu"]
     believed = fold_rewrites(hinted(0.0), believe_hints=True)

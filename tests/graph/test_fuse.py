@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from verified_tir import IndexMap
 from verified_tir.graph import Graph, GraphBuilder
@@ -54,6 +55,7 @@ def test_a_sum_does_not_store_elsewhere_and_a_result_stays() -> None:
     assert "cannot store in another place" in made.notes[0] and "is a result of the graph" in made.notes[0]
 
 
+@pytest.mark.nightly
 def test_a_plan_without_rewrites() -> None:
     g = GraphBuilder()
     x = g.input("x", X)

@@ -173,6 +173,7 @@ def test_arrays_of_another_type_are_refused() -> None:
         parse_graph(text, {"w": np.zeros(2, np.int32)})
 
 
+@pytest.mark.nightly
 @settings(max_examples=25, derandomize=True, database=None, deadline=None)
 @given(graphs(), st.data())
 def test_no_text_brings_the_reader_down(graph: Graph, data: st.DataObject) -> None:

@@ -103,6 +103,7 @@ def agrees(made: Hoisted) -> None:
         np.testing.assert_array_equal(given, wanted)
 
 
+@pytest.mark.nightly
 def test_the_example_of_the_design() -> None:
     made = hoist(parse_func(MATMUL))
     assert (
@@ -128,6 +129,7 @@ def main(A: R.Tensor((16, 16), "float32"), B: R.Tensor((16, 16), "float32")):
     agrees(made)
 
 
+@pytest.mark.nightly
 def test_rewrites_on_both_sides_padded_and_cropped_and_in_two_statements() -> None:
     made = hoist(parse_func(BOTH_SIDES))
     assert operations(made.graph) == ["layout_transform", "layout_transform", "call_tir", "layout_transform", "crop"]
@@ -137,6 +139,7 @@ def test_rewrites_on_both_sides_padded_and_cropped_and_in_two_statements() -> No
     agrees(made)
 
 
+@pytest.mark.nightly
 def test_an_array_that_is_allocated_later_is_filled_in_front_all_the_same() -> None:
     later = MATMUL.replace(
         "    B_ = T.alloc",
@@ -316,6 +319,7 @@ def two_layers() -> Graph:
     return g.finish(g.call_tir(func, [y, w], t))
 
 
+@pytest.mark.nightly
 def test_a_graph_is_hoisted_and_planned_with_the_weights_packed() -> None:
     graph = two_layers()
     made = hoist_layout_rewrites(graph)

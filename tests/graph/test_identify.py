@@ -28,6 +28,7 @@ def bindings(graph: Graph) -> list[str]:
     return [line.strip() for line in graph_text(graph).split("@R.function")[-1].split("\n")[2:-1]]
 
 
+@pytest.mark.nightly
 def test_the_example_of_the_layout_planning_document() -> None:
     """Relay moves the axis of a sum behind a convolution by a rule of the operator; here it is proved of programs."""
     graph = parse_graph("""
@@ -51,7 +52,7 @@ def main(x: R.Tensor((2, 4, 5, 5), "float32"), weight: R.Tensor((4, 4, 3, 3), "f
         write_plan(made, "model")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("op", "attrs", "moved"),
     [
@@ -119,6 +120,7 @@ def rearranged(array: Any, plain: str, layout: str) -> Any:
     return array.transpose([plain.index(letter) for letter in layout])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("data", "kernel", "out"), [("NHWC", "HWIO", ""), ("NHWC", "OIHW", "NCHW"), ("CHWN", "IOWH", "HWNC")]
 )

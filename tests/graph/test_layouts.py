@@ -74,6 +74,7 @@ def test_maps_are_carried_over(name: str) -> None:
     assert layouts(func, which, layout) == expected
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_programs_in_other_layouts_are_proved_and_give_the_same(name: str) -> None:

@@ -26,7 +26,7 @@ CASES = {c.name: c for c in cases()}
 FIFTH = list(CASES)[::5]
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 def test_reading(name: str) -> None:
     found = judged(CASES[name], "check")
@@ -72,6 +72,7 @@ def _loop() -> None:
         pass
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("do", "wrong"),
     [

@@ -84,7 +84,7 @@ CONSTANT = {
 }
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name", CASES)
 def test_nodes_compute_what_the_evaluator_of_onnx_does(name: str) -> None:
     op, arrays, attrs = CASES[name]
@@ -106,6 +106,7 @@ def test_softmax_of_older_models_takes_all_dimensions_from_the_axis_on() -> None
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 
 
+@pytest.mark.nightly
 def test_a_real_model_is_read() -> None:
     graph = load_onnx(LIGHT / "light_squeezenet.onnx")
     assert [n.op for n in graph.nodes].count("nn.conv2d") == 26
@@ -149,6 +150,7 @@ def test_open_shapes_and_broken_files(tmp_path: Path) -> None:
         load_onnx(tmp_path / "missing.onnx")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_infinite_weights_of_a_transposed_convolution_meet_no_zeros(dimensions: int) -> None:
     """Between the elements of a stretched input there is nothing, and not zeros that would be multiplied."""
@@ -160,6 +162,7 @@ def test_infinite_weights_of_a_transposed_convolution_meet_no_zeros(dimensions: 
     np.testing.assert_array_equal(build(from_onnx(made))(x, w), want)
 
 
+@pytest.mark.nightly
 def test_very_many_operands_of_a_concatenation() -> None:
     parts: list[np.ndarray | None] = [small(1 + k % 2, 2, seed=k) for k in range(70)]
     f = build(from_onnx(model("Concat", parts, axis=0)), schedules=False)

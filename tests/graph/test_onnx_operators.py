@@ -79,6 +79,7 @@ def test_a_reduction_of_nothing_is_its_neutral_element(op: str, operands: Any, a
 X = f4([nan, 1, 2], [1, nan, 2], [1, 2, nan], [-0.0, 0.0, -0.0], [inf, -inf, 1])
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize(
     ("op", "operands", "attributes", "expected"),
     [
@@ -145,6 +146,7 @@ def test_layer_normalization_computes_in_the_type_of_stash() -> None:
     np.testing.assert_allclose([mean[0, 0], inverse[0, 0]], [4000, 1 / wide.std()], rtol=1e-6)
 
 
+@pytest.mark.nightly
 def test_scale_and_bias_of_a_layer_normalization_are_broadcast() -> None:
     x, one, three = f4(1, 2), f4(2), f4(3, 4)
     normal = np.array([-1, 1], np.float32)
@@ -274,6 +276,7 @@ def test_sums_of_what_is_made_of_each_element(opset: int) -> None:
         computed("ReduceLogSum", np.arange(3), opset=opset)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("op", ["Selu", "Softsign", "ThresholdedRelu"])
 def test_an_operator_is_what_a_later_opset_defines_if_it_did_not_change(op: str) -> None:
     x = f4(-2, -0.5, 0, 0.5, 2)
@@ -288,6 +291,7 @@ def test_memory_that_there_is_not_is_not_taken() -> None:
         build(from_onnx(model))
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("base", [np.int32, np.int64])
 def test_powers_of_integers_wrap(base: Any) -> None:
@@ -300,6 +304,7 @@ def test_powers_of_integers_wrap(base: Any) -> None:
     np.testing.assert_array_equal(found, np.array(expected, np.uint64).astype(base))
 
 
+@pytest.mark.nightly
 def test_negative_powers_of_integers() -> None:
     (found,) = computed("Pow", np.array([1, -1, -1, 2, -2, 0], np.int32), ints(-3, -3, -2, -1, -1, -1))
     np.testing.assert_array_equal(found, [1, -1, 1, 0, 0, 0])
@@ -340,6 +345,7 @@ def test_resizing_that_there_is_not_is_refused(attributes: Any, message: str) ->
         from_onnx(model)
 
 
+@pytest.mark.nightly
 def test_operators_that_onnx_defines_by_others_are_those_others() -> None:
     x = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
     (found,) = computed("ReduceLogSumExp", x, ints(1), known=[1], opset=18, keepdims=0)
@@ -483,6 +489,7 @@ def test_a_loop_of_a_known_count_is_unrolled(count: int) -> None:
     np.testing.assert_array_equal(every, [f4(2**k, -(2**k)) for k in range(1, count + 1)])
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(("count", "message"), [(0, "has no shape"), (5000, "it runs more than 1000 times")])
 def test_loops_without_an_end_or_a_beginning_are_refused(count: int, message: str) -> None:
@@ -558,6 +565,7 @@ def test_truths_are_put_together_as_zeros_and_ones(reduction: str, expected: lis
     np.testing.assert_array_equal(y, np.array(expected, bool))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("known", [[], [0]])
 @pytest.mark.parametrize(
     ("op", "operand", "attributes", "expected"),
@@ -596,6 +604,7 @@ def test_what_is_not_known_here_is_computed_of_constants() -> None:
         from_onnx(node("ConstantOfShape", np.array(3), known=[0])[0])
 
 
+@pytest.mark.nightly
 def test_the_logarithm_of_a_sum_of_exponentials_is_finite_where_these_are_not() -> None:
     for x, expected in (
         (f4(1000, 1000), 1000 + np.log(2)),

@@ -171,6 +171,7 @@ def test_a_perceptron() -> None:
     agree(perceptron())
 
 
+@pytest.mark.nightly
 def test_a_convolutional_network() -> None:
     agree(convolutional(), [s for s in SIZES if s["batch"]])
 
@@ -234,7 +235,7 @@ CASES: dict[str, tuple[list[Any], dict[str, Sequence[Any]], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("case", CASES)
 def test_nodes_on_symbolic_dimensions(case: str) -> None:
     nodes, inputs, constants = CASES[case]

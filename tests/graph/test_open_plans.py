@@ -48,6 +48,7 @@ def planned(graph: Graph, layout: dict[str, str], *, fuse: bool = False) -> Plan
     return made
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("what", "layout", "fuse"),
     [
@@ -71,6 +72,7 @@ def test_planned_models_have_the_same_bits_at_any_size(what: str, layout: dict[s
             assert a.shape == b.shape and np.array_equal(a, b, equal_nan=True), at
 
 
+@pytest.mark.nightly
 def test_certificates_are_about_all_sizes() -> None:
     g = GraphBuilder()
     x = g.input("x", ("batch", 8, 4, 4))
@@ -109,6 +111,7 @@ def test_dimensions_that_are_open_are_not_tiled_or_padded() -> None:
             shape_in(IndexMap.from_func(mixed, 2), (b, 8))
 
 
+@pytest.mark.nightly
 def test_layouts_go_no_further_than_a_dimension_that_is_mixed_with_an_open_one() -> None:
     """Rows of (batch, 2, 4, 4, 4) that are flattened together with the batch: a rewrite is left there."""
     g = GraphBuilder()

@@ -92,6 +92,7 @@ def random_graph(seed: int) -> Graph:
     return g.finish(*values[-3:]) if len(values) > 5 else g.finish(*values[3:])
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(few(4, 200)))
 def test_random_graphs(seed: int) -> None:
     graph = random_graph(seed)

@@ -103,7 +103,7 @@ def arrays_of(graph: Graph, sizes: dict[str, int]) -> list[Any]:
     return [rng.integers(-3, 4, v.type.at(at).shape).astype(np.float32) for v in graph.inputs]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", CASES)
 def test_one_program_for_all_sizes(case: str) -> None:
     graph = made(*CASES[case])

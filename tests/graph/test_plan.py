@@ -34,6 +34,7 @@ def residual() -> Graph:
     return g.finish(g.op("nn.dense", z, weights(5, 4)))
 
 
+@pytest.mark.nightly
 def test_layouts_flow_through_and_weights_are_packed() -> None:
     graph = residual()
     made = plan(graph, Annotations({"conv2d": "NCHW2c"}, pad="never").frozen(graph))
@@ -46,6 +47,7 @@ def test_layouts_flow_through_and_weights_are_packed() -> None:
     np.testing.assert_array_equal(evaluate(made.graph, [x]), evaluate(graph, [x]))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("op", "attrs", "rows", "weights"),
     [
@@ -79,6 +81,7 @@ def test_products_of_two_values_take_what_reaches_them() -> None:
     assert Annotations({"matmul": "KM2k"}).frozen(graph) == {}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("rows", "columns", "text", "moved"),
     [
@@ -110,6 +113,7 @@ def test_a_layout_that_the_second_factor_cannot_have() -> None:
         Annotations({"matmul": "KM2k:MK"}).frozen(graph)
 
 
+@pytest.mark.nightly
 def test_a_rewrite_that_cannot_go_stands_where_it_costs_least() -> None:
     g = GraphBuilder()
     x = g.input("x", (1, 8, 2, 2))

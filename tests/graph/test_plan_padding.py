@@ -35,6 +35,7 @@ def moved(op: str, operands: float | None, results: float | None, count: int = 1
     return relayout(func, layouts)  # type: ignore[arg-type]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("op", "count"), [("nn.relu", 1), ("add", 2)])
 def test_zeros_stay_zeros_and_nobody_stores_them(op: str, count: int) -> None:
     made = moved(op, 0.0, 0.0, count)
@@ -43,6 +44,7 @@ def test_zeros_stay_zeros_and_nobody_stores_them(op: str, count: int) -> None:
     assert "_padding" not in script(made.func)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("op", "operands", "results"),
     [("sigmoid", 0.0, 0.0), ("nn.relu", None, 0.0), ("negative", 0.0, 0.0)],
@@ -64,6 +66,7 @@ T3 = TensorType((1, 3, 2, 2), "float32")
 ROOM = whole_tiles(by(4), T3.shape)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("t", "given", "wanted", "ops"),
     [
@@ -118,6 +121,7 @@ def same_bits(made: Plan) -> None:
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("value", [None, 0.0])
 def test_channels_that_do_not_come_out_even_are_padded(value: float | None) -> None:
@@ -133,6 +137,7 @@ def test_channels_that_do_not_come_out_even_are_padded(value: float | None) -> N
     same_bits(made)
 
 
+@pytest.mark.nightly
 def test_always_padding_takes_whole_tiles() -> None:
     graph = chain()
     made = plan(graph, Annotations({"conv2d": "NCHW4c"}, pad="always").frozen(graph))
@@ -141,6 +146,7 @@ def test_always_padding_takes_whole_tiles() -> None:
     same_bits(made)
 
 
+@pytest.mark.nightly
 def test_a_value_is_kept_by_one_node_and_stored_by_another() -> None:
     """Zeros are stored once, and what keeps them need not store them again."""
     g = GraphBuilder()
@@ -179,6 +185,7 @@ def test_padding_that_the_type_does_not_hold() -> None:
         plan(graph, {node: ([tiles], [None])})
 
 
+@pytest.mark.nightly
 def test_a_sum_runs_over_zeros_in_whole_tiles() -> None:
     """Both factors are zero in the padding, so that nothing but 0.0 is added; with undefined ones the branch stays."""
     func = legalize("nn.conv2d", [TensorType(X, "float32"), TensorType((2, 6, 1, 2), "float32")], {})
@@ -194,6 +201,7 @@ def test_a_sum_runs_over_zeros_in_whole_tiles() -> None:
     assert y.name in script(anything.func)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("channels", [1, 3, 16])
 def test_one_channel_fills_a_tile_as_others_do(channels: int) -> None:
     """An index that is always 0 does not say which tile it is in; the room around it is a box all the same."""

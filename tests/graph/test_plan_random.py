@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def chosen_among(draw: st.DrawFn) -> tuple[Graph, dict[Node, list[Option]], dict
     return graph, options, {(n, o): float(draw(st.integers(0, 9))) for n in graph.nodes for o in options[n]}
 
 
+@pytest.mark.nightly
 @CALM
 @given(chosen_among())
 def test_the_choice_is_the_best_of_all(drawn: Any) -> None:
@@ -62,6 +64,7 @@ def test_the_choice_is_the_best_of_all(drawn: Any) -> None:
     assert list(found.rewrites) == rewrites(graph, found.options)
 
 
+@pytest.mark.nightly
 @CALM
 @given(chosen_among())
 def test_with_its_rewrites_everybody_gets_what_he_reads(drawn: Any) -> None:
@@ -166,6 +169,7 @@ def check(made: Plan) -> None:
     assert all(n in proved or made.implements[n].op == n.op for n in made.graph.nodes)
 
 
+@pytest.mark.nightly
 @settings(CALM, max_examples=25)
 @given(models(most=4), st.sampled_from(["backward", "forward"]), st.sampled_from([None, 0.0]), st.booleans())
 def test_the_choice_is_the_best_for_models_too(graph: Graph, flow: Any, value: float | None, offloaded: bool) -> None:
@@ -183,6 +187,7 @@ def test_the_choice_is_the_best_for_models_too(graph: Graph, flow: Any, value: f
     assert choose(graph, some, own=own).cost == min(cost_of(graph, c, own=own) for c in every)
 
 
+@pytest.mark.nightly
 @settings(CALM, max_examples=4)
 @given(planned(most=4))
 def test_planned_graphs_give_the_same_bits(made: Plan) -> None:

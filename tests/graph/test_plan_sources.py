@@ -67,6 +67,7 @@ def running_example() -> tuple[Graph, list[Node]]:
     return graph, [n for n in graph.nodes if n.op == "call_tir"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("flow", ["backward", "forward"])
 def test_rewrites_in_the_middle_go_and_the_constant_is_packed(flow: Any) -> None:
     graph, convolutions = running_example()
@@ -105,6 +106,7 @@ def test_transposes_pads_and_crops_go_too() -> None:
     same_bits(made)
 
 
+@pytest.mark.nightly
 def test_a_concatenation_of_odd_parts_takes_each_as_it_is() -> None:
     """Parts of tiles do not line up; the copy that is made anyway reads and writes tiles all the same."""
     g = GraphBuilder()
@@ -123,6 +125,7 @@ def test_an_unknown_direction() -> None:
         plan(graph, flow="sideways")  # type: ignore[arg-type]
 
 
+@pytest.mark.nightly
 def test_forward_flow_goes_with_the_data_only() -> None:
     """Nothing tells the operand of a convolution's producer: that is what flowing backward is for."""
     g = GraphBuilder()
@@ -221,6 +224,7 @@ def turned(x: T.Buffer((1, 8, 3, 3), "float32"), y: T.Buffer((1, 8, 3, 3), "floa
     return graph, Annotations({"conv2d": "NCHW4c"}).frozen(graph)
 
 
+@pytest.mark.nightly
 def test_a_rule_says_what_the_program_does_not_show() -> None:
     graph, frozen = reversed_channels()
     without = plan(graph, frozen)
@@ -237,6 +241,7 @@ def test_a_rule_says_what_the_program_does_not_show() -> None:
     same_bits(made)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
@@ -275,6 +280,7 @@ def positive(s: Schedule) -> None:
     s.assume(lambda n, o, h, w, i: x[n, o, h, w, i] >= 0.0, "x", axiom=True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("steps", [turned_square, positive])
 def test_a_schedule_of_a_rule_changes_nothing_that_others_see(steps: Any) -> None:
     graph, frozen = reversed_channels()

@@ -88,6 +88,7 @@ CASES: dict[str, tuple[PrimFunc, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_bits_stay(name: str) -> None:
@@ -121,6 +122,7 @@ TILE = """\
 """  # noqa: E501
 
 
+@pytest.mark.nightly
 def test_a_register_tile() -> None:
     """The elements from 24 on are computed in the tile, where nobody reads them, and are not stored."""
     s = scheduled(parse_func(blocked(24, 6)), (), WIDE).schedule
@@ -160,6 +162,7 @@ def f(A: T.Buffer((257, 65), "float32")):
     assert [w.partition(":")[0] for w in made.refused] == ["wave"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "func",
     [
@@ -183,6 +186,7 @@ def test_machines() -> None:
     assert Machine.of(Target("aarch64-unknown-linux-gnu", "generic", "")) == Machine(4, 28)
 
 
+@pytest.mark.nightly
 def test_a_machine_with_fewer_registers_has_smaller_tiles() -> None:
     func = parse_func(blocked(32, 14))
     made = scheduled(func, (), Machine(8, 12))

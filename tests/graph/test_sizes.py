@@ -51,6 +51,7 @@ def test_the_normal_form_has_the_same_values_and_is_its_own(size: Dim) -> None:
         assert value(found, at) == value(size, at)
 
 
+@pytest.mark.nightly
 @given(sizes, sizes)
 def test_what_is_said_of_sizes_holds_for_all_values(a: Dim, b: Dim) -> None:
     for at in VALUES:

@@ -66,6 +66,7 @@ def test_text_out_and_in(tmp_path: Path) -> None:
     np.testing.assert_array_equal(next(iter(again.constants.values())), weights())
 
 
+@pytest.mark.nightly
 def test_interpreter_and_machine_code_agree_bit_for_bit() -> None:
     graph = example()
     x = np.random.default_rng(1).standard_normal((1, 4, 3, 3)).astype(np.float32)

@@ -50,6 +50,7 @@ def some(*stay: str) -> list[Any]:
     return [pytest.param(name, marks=() if name in stay else pytest.mark.nightly) for name in NAMES]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", some("encoder_integers", "stem_open"))
 def test_results_are_those_of_onnxruntime_and_of_the_interpreter(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     _, given = written(name)
@@ -79,6 +80,7 @@ def test_large_models(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(planned) == 0, capsys.readouterr()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "large"),
     [("network_integers", False), *(pytest.param(n, True, marks=pytest.mark.nightly) for n in QUANTISED)],
@@ -114,6 +116,7 @@ def test_the_quantiser_writes_what_it_is_asked_for() -> None:
     assert {"MatMulInteger"} <= {n.op_type for n in made("encoder_dynamic").graph.node}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("model", [gpt(SMALL), llama(SMALL)], ids=["gpt", "llama"])
 def test_greedy_decoding_in_a_fixed_window(model: Any) -> None:
     """The tokens are those that onnxruntime finds; what stands behind a place changes nothing at it."""
@@ -142,6 +145,7 @@ def test_greedy_decoding_in_a_fixed_window(model: Any) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.nightly
 def test_a_network_with_an_open_batch() -> None:
     """Read once, it runs with any number of images, and gives each the bits that it gets alone."""
     model = network("batch", channels=4, size=8, stages=1)

@@ -42,6 +42,7 @@ NEGATIVE: dict[str, Callable[[Expr], Expr]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [INT32, INT64], ids=str)
 @pytest.mark.parametrize("text", NEVER_NEGATIVE)

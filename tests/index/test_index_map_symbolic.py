@@ -171,6 +171,7 @@ def draw(rng: random.Random) -> tuple[IndexMap, tuple[Expr | int, ...]]:
     return IndexMap(inputs, tuple(e for e, _ in dims)), shape
 
 
+@pytest.mark.nightly
 def test_random_symbolic_maps(capsys):
     rng = random.Random(7)
     counts: Counter[str] = Counter()
@@ -190,6 +191,7 @@ def test_random_symbolic_maps(capsys):
     assert counts["answered"] >= total * 13 // 15
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("func", "shape"),
@@ -217,6 +219,7 @@ def test_preimages():
         preimage(loops, [(3 * i + j + 1, x)])
 
 
+@pytest.mark.nightly
 def test_a_divisor_that_may_be_zero_is_refused():
     with pytest.raises(NotInvertible):
         IndexMap.from_func(lambda i: [i // m, i % m], 1).inverse([n])

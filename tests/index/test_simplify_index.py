@@ -133,6 +133,7 @@ def points(rng):
             yield {**sizes, **dict(zip((io, ii, x, i, j, k), point, strict=True))}
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_never_changes_a_value(seed):

@@ -27,6 +27,7 @@ def test_the_extra_is_named() -> None:
     assert message.endswith("pip install 'verified_tir[tvm]'\n")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["verified_tir.interop", "verified_tir.validate"])
 def test_nothing_else_imports_it(name: str) -> None:
     assert python(f"import sys, {name}; print('tvm' in sys.modules)") == "False\n"

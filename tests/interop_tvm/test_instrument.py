@@ -256,6 +256,7 @@ def f(A: T.Buffer((8,), "bfloat16"), B: T.Buffer((8,), "bfloat16"), C: T.Buffer(
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("value", "status"),
     [("T.max(A[i], B[i])", "unsupported"), ("T.if_then_else(A[i] != B[i], A[i], B[i])", "unsupported"),
@@ -292,6 +293,7 @@ def test_a_race_is_said() -> None:
         assert instrument.different == ((report,) if ending else ())
 
 
+@pytest.mark.nightly
 def test_a_race_is_an_error_or_a_warning_as_a_difference_is() -> None:
     racing = MARKED_LOOP.format(kind="T.parallel", index="i // 2")
     serial, other = racing.replace("T.parallel", "range"), racing.replace("A[i]", "A[i] + 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import tvm.script
 
 from tests.schedule.test_outline import CALLS, MODULE
@@ -33,6 +34,7 @@ def desc(a: T.handle, b: T.handle, c: T.handle):
 """
 
 
+@pytest.mark.nightly
 def test_a_description_written_for_tvm() -> None:
     written = str(tvm.script.from_source(TVM_DESCRIPTION).script())
     for text in (TVM_DESCRIPTION, written):

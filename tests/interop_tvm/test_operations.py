@@ -69,6 +69,7 @@ def f(A: T.Buffer(({n},), "{dtype}"), B: T.Buffer(({n},), "{dtype}"){buffers}):
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_operators_of_integers(dtype: str) -> None:
@@ -78,6 +79,7 @@ def test_operators_of_integers(dtype: str) -> None:
                  *pairs(dtype)) == []  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_divisions_and_shifts(dtype: str) -> None:
@@ -89,6 +91,7 @@ def test_divisions_and_shifts(dtype: str) -> None:
     assert wrong(dtype, dict.fromkeys(("A[i] << B[i]", "A[i] >> B[i]"), dtype), a[shifts], b[shifts]) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_operators_of_floats(dtype: str) -> None:
@@ -104,6 +107,7 @@ def test_questions_about_floats(dtype: str) -> None:
     assert wrong(dtype, asked, values(dtype), values(dtype)) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS])
 def test_casts(dtype: str) -> None:
@@ -111,6 +115,7 @@ def test_casts(dtype: str) -> None:
     assert wrong(dtype, {f'T.Cast("{t}", A[i])': t for t in targets}, values(dtype), values(dtype)) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_no_nan_differs_from_anything(dtype: str) -> None:
@@ -125,6 +130,7 @@ def test_no_nan_differs_from_anything(dtype: str) -> None:
     assert all("nan" in text and text.endswith("True, not False") for text in found)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_nan_that_becomes_another_number(dtype: str) -> None:
     cast, given = {'T.Cast("bfloat16", A[i])': "bfloat16"}, values(dtype)

@@ -128,6 +128,7 @@ FOLDED = (
 """TVM evaluates constants while it reads, and ours may be such that it cannot; it has no power or isnan of bfloat16."""
 
 
+@pytest.mark.nightly
 @settings(deadline=None, max_examples=few(20, 60))
 @given(syntactic_functions(for_tvm=True))
 def test_tvm_reads_random_programs(func: PrimFunc) -> None:

@@ -31,6 +31,7 @@ def tvm_schedule(seed: int) -> TVMSchedule:
     return sch
 
 
+@pytest.mark.nightly
 def test_tvm_applies_our_traces() -> None:
     s = scheduled()
     sch = tvm_schedule(1)

@@ -103,6 +103,7 @@ def test_the_budget_of_a_build() -> None:
         ValidatingInstrument(total_seconds=-1)
 
 
+@pytest.mark.nightly
 def test_other_processes_compare_while_the_build_goes_on() -> None:
     instrument = ValidatingInstrument(on_different="collect", jobs=2, limits=Limits(seconds=20))
     same = PLAIN.replace("A[i] * T.float32({factor})", "(A[i] + A[i])")
@@ -117,6 +118,7 @@ def test_other_processes_compare_while_the_build_goes_on() -> None:
     assert witness.element.startswith("C[")
 
 
+@pytest.mark.nightly
 def test_differences_that_other_processes_found_are_raised_in_the_end() -> None:
     instrument = ValidatingInstrument(on_different="raise", jobs=1)
     with pytest.raises(Exception, match="different"):

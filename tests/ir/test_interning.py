@@ -27,6 +27,7 @@ def uncollected() -> Iterator[None]:
     gc.enable()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("uncollected")
 def test_what_nodes_remember_does_not_keep_them_alive() -> None:
     x = Var.fresh("x")

@@ -41,6 +41,7 @@ def test_constants_are_told_apart_by_type_and_bits() -> None:
     assert const(0.1, "float32") is const(float.fromhex("0x1.99999ap-4"), "float32")
 
 
+@pytest.mark.nightly
 def test_nodes_that_nobody_holds_are_collected() -> None:
     gc.collect()
     before = len(node_module._TABLE)

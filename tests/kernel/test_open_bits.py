@@ -101,6 +101,7 @@ def test_what_has_a_meaning_in_one_order_only() -> None:
         assert step == -1 and "in bounds" in reason
 
 
+@pytest.mark.nightly
 def test_properties_that_every_order_has() -> None:
     """That B is never -0.0 says nothing of its bits: adding 0.0 goes, and then the sum may be split."""
     text = """
@@ -227,7 +228,7 @@ DECIDES = [
 ]
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("tail", "claim"), DECIDES)
 def test_a_result_decides(tail: str, claim: str) -> None:
     f = deciding(tail, RESULT)

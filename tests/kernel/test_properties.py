@@ -43,6 +43,7 @@ def agrees(theorem: Refines, func: PrimFunc) -> None:
     assert wellformed.problem(theorem.after) is None
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", RULES)
 def test_whenever_it_applies_the_interpreter_agrees(name: str) -> None:
     @CALM

@@ -372,6 +372,7 @@ def tried(name: str, examples: int, count: Counter[str], **options: Any) -> Call
     return run
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FITTING)
 def test_accepted_steps_agree_with_the_interpreter(name: str) -> None:
     count: Counter[str] = Counter()

@@ -366,6 +366,7 @@ def hammer(folder: str, seed: int, rounds: int) -> tuple[int, int]:
     return found, wrong
 
 
+@pytest.mark.nightly
 def test_processes_do_not_disturb_each_other(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     with context.Pool(4) as pool:

@@ -24,6 +24,7 @@ def f(A: T.Buffer(({size},), "float32"), B: T.Buffer(({extent},), "float32")):
 """
 
 
+@pytest.mark.nightly
 def test_a_resized_image() -> None:
     Schedule(resized(20, 39))
     with pytest.raises(Refuted, match="in bounds") as refused:
@@ -32,6 +33,7 @@ def test_a_resized_image() -> None:
     assert refused.value.confirmed
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("extent, wanted", [(MANY, Proved), (MANY + 4, (Proved, Unknown))])
 def test_the_number_of_cases(extent: int, wanted: type | tuple[type, ...]) -> None:

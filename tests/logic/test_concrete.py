@@ -57,6 +57,7 @@ def test_operations_round_once(sort: str, op: str) -> None:
         assert key(ready.value([x, y])) == key(by_fractions(term, {"a": x, "b": y})), (x, y)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sort", ["F16", "F32"])
 def test_everything_is_as_z3_has_it(sort: str) -> None:
     """Each operation and test, at special values: Z3 proves that the value is the one that was computed."""

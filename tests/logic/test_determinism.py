@@ -140,6 +140,7 @@ def test_the_queries_of_the_examples_in_any_order(
         assert answers(Solver(), shuffled(asked, seed)) == {script.text: answered[script.text] for script in asked}
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("budget", [pytest.param(100, marks=pytest.mark.nightly), 5_000, 30_000])
 def test_queries_near_the_budget_in_any_order(budget: int, asked_by_examples: list[Script]) -> None:
@@ -174,6 +175,7 @@ def test_a_refusal_reads_the_same_whatever_ran_before() -> None:
     assert again == alone
 
 
+@pytest.mark.nightly
 def test_the_same_queries_in_every_process() -> None:
     """Hashes of text and addresses of objects, which order sets, differ from process to process."""
     program = (

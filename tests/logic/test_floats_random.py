@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
@@ -127,6 +128,7 @@ def attack() -> tuple[int, int]:
     return proofs.count(True), proofs.count(False)
 
 
+@pytest.mark.nightly
 def test_a_lemma_is_never_contradicted() -> None:
     """Neither by evaluating at many special values, nor by Z3 when it is asked the whole question."""
     attack()

@@ -244,6 +244,7 @@ EXPECTED: dict[Callable[[Term, Term], Term], Callable[[int, int], int]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("divide", EXPECTED, ids=lambda d: d.__name__)
 def test_divisions_are_pythons_for_all_signs(divide: Callable[..., Term]) -> None:

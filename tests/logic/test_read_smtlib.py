@@ -72,6 +72,7 @@ def test_random_formulas_are_read(pairs: list[tuple[Term, Term]], plain: bool) -
     assert query(*read(text)).text == text
 
 
+@pytest.mark.nightly
 def test_the_examples_questions_are_read(verified_examples: Verified) -> None:
     files = sorted(verified_examples.certificates.glob("obligations/*/*.smt2"))
     assert len(files) > 200
@@ -150,6 +151,7 @@ def test_questions_are_proved_in_parts(hypotheses: tuple[Term, ...], goal: Term)
     assert (answer.verdict, answer.how) == ("unsat", "in parts")
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("parts_only")
 @pytest.mark.parametrize(
     ("hypotheses", "goal"),

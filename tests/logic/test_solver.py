@@ -51,6 +51,7 @@ POINTS: list[dict[str, Value]] = [
 ]
 
 
+@pytest.mark.nightly
 @settings(max_examples=60, deadline=None, database=None, derandomize=True)
 @given(st.lists(bool_terms(2), max_size=3), bool_terms(3))
 def test_verdicts_are_those_of_brute_force(pairs: list[Pair], pair: Pair) -> None:

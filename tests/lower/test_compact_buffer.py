@@ -132,6 +132,7 @@ for i in range(4):
     assert "t = T.alloc_buffer((1, 5)" in script(record.after)
 
 
+@pytest.mark.nightly
 @given(programs())
 @settings(max_examples=few(8, 25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(text: str) -> None:

@@ -121,6 +121,7 @@ def test_what_keeps_its_shape(params: str, body: str, words: str) -> None:
     assert record.notes == (words,)
 
 
+@pytest.mark.nightly
 def test_padding_that_may_not_be_touched() -> None:
     params = 'A: T.Buffer(("n",), "int32"), B: T.Buffer((n,), "int32"), n: T.int32'
     text = program("for i in range(n):\n    B[i] = A[i]", params)
@@ -135,6 +136,7 @@ def test_padding_that_may_not_be_touched() -> None:
     assert "A[i % 4, i // 4]" in script(theorem.after)
 
 
+@pytest.mark.nightly
 @given(programs())
 @settings(max_examples=few(8, 25), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(text: str) -> None:

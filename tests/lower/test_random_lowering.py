@@ -46,6 +46,7 @@ def scheduled(text: str, wanted: list[Step]) -> Schedule:
     return s
 
 
+@pytest.mark.nightly
 @SETTINGS
 @given(programs(), st.lists(steps(MARKS), max_size=3), st.lists(st.sampled_from(OPTIONS), min_size=1, max_size=5))
 def test_random_pipelines(text: str, wanted: list[Step], passes: list[Pass]) -> None:
@@ -62,6 +63,7 @@ def test_random_pipelines(text: str, wanted: list[Step], passes: list[Pass]) -> 
     agree(s, theorem, work=500)
 
 
+@pytest.mark.nightly
 @settings(SETTINGS, max_examples=few(6, 14))
 @given(programs(), st.integers(0, 7), st.booleans())
 def test_random_marks(text: str, pick: int, sink: bool) -> None:
@@ -81,6 +83,7 @@ def test_random_marks(text: str, pick: int, sink: bool) -> None:
     agree(s, theorem, work=300)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["default", "full"])
 @settings(SETTINGS, max_examples=few(4, 8))
 @given(programs(), st.lists(steps(MARKS), max_size=3), st.integers(0, 9))

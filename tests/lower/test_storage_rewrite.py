@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.lower.lower_support import body_of, gives, lowered
 from tests.lower.test_removals import program
 from verified_tir.lower.storage_rewrite import StorageRewrite
@@ -168,6 +170,7 @@ for i in range(8):
 """)  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_lifetimes_that_cross() -> None:
     """The first and the last of three share, though both overlap the one between."""
     shared = CHAIN.format("7 - i").replace(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -120,6 +121,7 @@ def test_empty_and_single_loops() -> None:
           VectorizeLoop(), "B[0] = A[0]\nB[3] = T.float32(0.0)")  # fmt: skip
 
 
+@pytest.mark.nightly
 @given(programs(), st.data())
 @settings(max_examples=few(10, 30), deadline=None, suppress_health_check=list(HealthCheck))
 def test_random_programs(text: str, data: st.DataObject) -> None:

@@ -25,6 +25,7 @@ def asked() -> list[Mutant]:
     return select(ROOT, [RULE], ["obligations"])
 
 
+@pytest.mark.nightly
 def test_list(asked: list[Mutant], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(Options((RULE,), ("obligations",), list=True)) == OK
     assert capsys.readouterr().out.splitlines() == [*(f"{m.id}  {m.words}" for m in asked), f"{len(asked)} mutants"]

@@ -116,6 +116,7 @@ def first(root: Path) -> tuple[list[Result], list[dict[str, Any]]]:
     return engine(root, said).run(planted(root)), said
 
 
+@pytest.mark.nightly
 def test_each_mutant_is_killed_by_the_test_that_sees_it(first: tuple[list[Result], list[dict[str, Any]]]) -> None:
     outcome = [(r.status, r.by.rpartition("::")[2]) for r in first[0]]
     assert outcome == [
@@ -185,6 +186,7 @@ def test_what_a_mutant_compiles_is_not_kept(root: Path, tmp_path: Path, monkeypa
     assert [(r.status, r.by.rpartition("::")[2]) for r in results] == [("killed", "test_kept")]
 
 
+@pytest.mark.nightly
 def test_the_operators_mutants_of_the_toy(root: Path) -> None:
     """Those survive that no test of the toy looks at."""
     found = [m for m in mutants(Source.read(root, FILE)) if m.function in ("fits", "Rule.accepts")]

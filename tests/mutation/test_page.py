@@ -25,11 +25,13 @@ def test_every_trusted_file_is_mutated() -> None:
     assert not [f for f in files if f.startswith(("verified_tir/schedule/", "verified_tir/report/"))]
 
 
+@pytest.mark.nightly
 def test_mutants_are_told_apart_by_their_ids() -> None:
     files = sample(mutated_files(ROOT), 20, 1)
     assert [name for name, n in Counter(m.id for m in select(ROOT, files, stricter=True)).items() if n > 1] == []
 
 
+@pytest.mark.nightly
 def test_equivalent_mutants_exist_and_are_few() -> None:
     ids = {m.id for m in select(ROOT, stricter=True)}
     assert sorted(EQUIVALENT.keys() - ids) == []
@@ -45,6 +47,7 @@ def test_names_that_mean_nothing_are_refused() -> None:
         select(ROOT, ["theorem"], only="rules.bind")
 
 
+@pytest.mark.nightly
 def test_files_rules_and_folders_are_meant_by_name() -> None:
     file = next(f for f in mutated_files(ROOT) if select(ROOT, [f]))
     name = Path(file).stem

@@ -29,6 +29,7 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
 """
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(BODIES, BODIES)])
 def test_bodies_of_all_lengths_are_merged(first: str, second: str) -> None:
     s = Schedule(PROGRAM.format(BODIES[first].format(v="i"), BODIES[second].format(v="j")))

@@ -34,6 +34,7 @@ def main(A: T.Buffer((40,), "int32"), B: T.Buffer((40,), "int32"), P: T.Buffer((
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("program", "condition"),
     [

@@ -60,6 +60,7 @@ def test_of_a_minimum_the_sign_of_zero_confirms_nothing() -> None:
     assert not replayed(signs, signs.replace("A[k]", "A[3 - k]"), "B", zeros_only=True).confirmed
 
 
+@pytest.mark.nightly
 def test_why_a_word_was_not_enough() -> None:
     s = Schedule(SUM.replace("for k in range(4)", "for k, l in T.grid(2, 2)").replace("A[k]", "A[k * 2 + l]").replace(
         "D[0] = 1", "T.assume(B[0] > T.float32(0))\n    D[0] = 1"))  # fmt: skip

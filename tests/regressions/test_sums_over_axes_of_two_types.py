@@ -24,6 +24,7 @@ def f(A: T.Buffer(({0}, {2}), "int32"), B: T.Buffer(({2}, {1}), "int32"), C: T.B
 NARROW, WIDE = ("5", "3", "6"), ("T.int64(5)", "T.int64(3)", "T.int64(6)")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("axes", "loops"),
     [

@@ -20,6 +20,7 @@ def main(A: T.Buffer((4,), "{dtype}"), x: T.{dtype}):
 """
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64", "bool"])
 def test_scalars_are_passed_as_the_kernel_takes_them(dtype: str) -> None:
     s = Schedule(PROGRAM.format(dtype=dtype))

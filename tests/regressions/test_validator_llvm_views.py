@@ -46,6 +46,7 @@ def texts(program: str) -> tuple[Schedule, list[str]]:
     return s, [emitted, str(optimise(emitted, Target.host(2))[0])]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("element", "viewed", "value"),
     [
@@ -76,6 +77,7 @@ def test_cells_of_an_element_have_sample_values() -> None:
     assert_llvm_verdict_holds(s.func, wrong)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("element", ["int32", "uint32", "float32"])
 def test_elements_that_are_joined_have_sample_values(element: str) -> None:

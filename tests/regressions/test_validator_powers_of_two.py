@@ -45,6 +45,7 @@ OTHER = [
 ]
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize(("dtype", "one", "other"), SAME)
 def test_two_ways_to_say_it(dtype: str, one: str, other: str) -> None:
     before, after = (parse_func(PROGRAM.format(dtype=dtype, value=value)) for value in (one, other))

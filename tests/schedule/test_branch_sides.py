@@ -76,6 +76,7 @@ _CONDITIONS = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.nightly
 @given(st.lists(_CONDITIONS, min_size=1, max_size=3))
 def test_a_side_that_is_named_is_taken(conditions: list[str]) -> None:
     points = [dict(zip("ijk", p, strict=True)) for p in product(*(range(a, a + n) for _, a, n in LOOPS))]

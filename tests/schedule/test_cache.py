@@ -360,6 +360,7 @@ PLACES: dict[str, tuple[str, Callable[[Schedule], object], list[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("name", PLACES)
 def test_places(name: str) -> None:
     text, steps, parts = PLACES[name]

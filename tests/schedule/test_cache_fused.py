@@ -19,7 +19,7 @@ def matmul(A: T.Buffer((8, 6), "int32"), B: T.Buffer((6, 12), "int32"), C: T.Buf
 """
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("rows", [(2, 4), (4, 2), (2, 2, 2)])
 @pytest.mark.parametrize("columns", [(3, 4), (12,), (2, 3, 2)])
 def test_fused_tiles_need_no_copy_in(rows: tuple[int, ...], columns: tuple[int, ...]) -> None:

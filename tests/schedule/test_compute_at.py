@@ -75,6 +75,7 @@ FORMS: dict[str, tuple[str, Callable[[Schedule], object], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", FORMS)
 def test_a_producer_in_any_form(name: str) -> None:
     producer, steps, result = FORMS[name]
@@ -91,6 +92,7 @@ SUMS: dict[str, Callable[[Schedule], object]] = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SUMS)
 def test_a_reduction_in_any_form(name: str) -> None:
     def steps(s: Schedule) -> None:
@@ -136,6 +138,7 @@ OTHERS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_producers_and_consumers(name: str) -> None:
     producer, consumer, allocation = OTHERS[name]

@@ -444,6 +444,7 @@ def bits(s: Schedule) -> object:
     return lambda io, ii: T.Or(4 * io + ii < 6, T.reinterpret("uint32", s.buffer("B")[io, ii]).equal(zero))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("value", "holds"), [("A[i] * A[i]", True), ("A[i] + 1.0", False), ("0.0 - A[i]", True)])
 def test_what_results_hold_at_the_end_is_proved_there(value: str, holds: bool) -> None:
     s = padded(value)

@@ -314,6 +314,7 @@ def test_blocks_are_expanded_first() -> None:
     assert exhibit(expand_blocks(parse_func(text(ONE, body)))).complete
 
 
+@pytest.mark.nightly
 def test_every_program_of_the_book_has_an_input() -> None:
     without = {b.id: str(e) for b in book() if not (e := exhibit(expand_blocks(b.program))).exists}
     assert not without

@@ -85,11 +85,13 @@ def _ranges_are_tight(domain: Any, elements: set[tuple[int, ...]], sizes: dict[s
 CONSTANT = sorted(n for n, text in PROGRAMS.items() if "T.handle" not in text and '("' not in text)
 
 
+@pytest.mark.sample(22)
 @pytest.mark.parametrize("name", CONSTANT)
 def test_what_the_interpreter_touches(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compare(program(name), monkeypatch)
 
 
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
 @pytest.mark.parametrize("name", ["strided", "two_parts", "halves", "windows", "beside"])
 def test_symbolic_sizes(name: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,6 +193,7 @@ def test_what_is_not_there() -> None:
         domain_touched(TEXTS["convolution"], "A", loop="f").elements()
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=few(12, 40), deadline=None, database=None, derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

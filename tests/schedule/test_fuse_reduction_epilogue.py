@@ -100,6 +100,7 @@ def test_tiles_of_the_sum_and_another_order_of_the_result() -> None:
 CLIPPED = "T.min(T.max(P[x, y], {0}(-5)), {0}(5))"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("value", "t"),
     [
@@ -117,6 +118,7 @@ def test_what_is_done_to_every_partial_sum_is_another_program(value: str, t: str
     accepted(product(value, t), lambda s: s.reverse_compute_at("D", "j"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("rows", "words"), [(4, "(confirmed)"), (64, "(confirmed), where low = -1.0, high = 0.0")])
 def test_bounds_that_are_passed(rows: int, words: str) -> None:
     program = product("T.min(T.max(P[x, y], low), high)", "float32").replace("(4, ", f"({rows}, ")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -113,6 +114,7 @@ def test_compute_inline_keeps_the_result(text: str) -> None:
     _same(text, lambda s: s.compute_inline("B0"))
 
 
+@pytest.mark.nightly
 @QUICKLY
 @given(programs())
 def test_reverse_compute_inline_keeps_the_result(text: str) -> None:

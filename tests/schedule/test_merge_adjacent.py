@@ -302,6 +302,7 @@ def f(A: T.Buffer((4,), "float32"), n: T.int32):
 # -- random programs ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=few(10, 40),
     deadline=None,

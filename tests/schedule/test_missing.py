@@ -18,6 +18,7 @@ def remedy(program: str) -> str | None:
     return found
 
 
+@pytest.mark.nightly
 def test_zero_times_infinity() -> None:
     finite = "T.float32(-3.4028234663852886e+38) <= W[i0, i1] and W[i0, i1] <= T.float32(3.4028234663852886e+38)"
     assert remedy(HARMFUL["zero times infinity"]) == (
@@ -57,6 +58,7 @@ def test_of_a_layout() -> None:
     assert overcompute(s) == 1  # 0.0 * 0.0
 
 
+@pytest.mark.nightly
 def test_two_factors_at_once() -> None:
     program = text(
         'A: T.Buffer((4, 4), "float16"), V: T.Buffer((4, 4), "float16"), W: T.Buffer((4, 4), "float16"), '

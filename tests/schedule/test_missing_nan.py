@@ -28,6 +28,7 @@ def padded(op: str, tile: int) -> Schedule:
     return s
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("op", "tile"), [("max", 4), ("min", 8)])
 def test_the_assumption_is_named(op: str, tile: int) -> None:
     with pytest.raises(Refuted) as refused:

@@ -24,6 +24,7 @@ def test_depth() -> None:
     assert depth(parse_func(HEAD + "    for i in range(2):\n        A[i] = 1 + (A[i] + 2)").body) == 7
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("form", FORMS)
 def test_a_program_that_nests_too_deeply(form: str) -> None:
     text = HEAD + FORMS[form](400)

@@ -224,6 +224,7 @@ for i, j in T.grid(4, 4):
 """
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(("op", "order"), [("<", 1), (">=", -1)])
 @pytest.mark.parametrize(
     ("long", "short", "claim"),
@@ -362,6 +363,7 @@ def test_the_convolution_whose_padding_writes_itself() -> None:
     assert body(s).endswith(f"for io, ii, fi in T.grid(3, 8, 3):\n    {wrapped} = {wrapped} + F[fi] * A[io, ii]")
 
 
+@pytest.mark.nightly
 def test_a_filter_that_may_be_infinite() -> None:
     def steps(s: Schedule) -> None:
         assert s.remove_branching_through_overcompute(wrap_indices=True) == 2  # what the other two imply
@@ -385,6 +387,7 @@ for io in range(3):
 """
 
 
+@pytest.mark.nightly
 def test_what_is_added_from_padding_is_no_operation() -> None:
     """The steps of the RFC after its conditions were joined by ``or``: hoisted, without effect, and overcomputed."""
     update = "B[io, (ii + fi) % 8] = B[io, (ii + fi) % 8] + F[fi] * A[io, ii]"

@@ -106,6 +106,7 @@ def test_threads_do_not_meet_in_what_waits() -> None:
         s.bind("j", "threadIdx.x")
 
 
+@pytest.mark.nightly
 def test_the_copy_for_other_threads_is_refused() -> None:
     """Each thread reads what others stored: no step leaves it to itself."""
     s = bound(DOUBLE.replace("A[vi, vj] * 2.0", "A[vi, 7 - vj] * 2.0"))

@@ -244,6 +244,7 @@ def sums(draw: st.DrawFn) -> tuple[str, list[int]]:
     return "\n".join(lines), draw(st.lists(st.integers(1, 4), min_size=3, max_size=3))
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=few(4, 12),
     deadline=None,

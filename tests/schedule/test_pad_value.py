@@ -208,6 +208,7 @@ SECOND = {
 SEVEN = THREE.replace("14", "7")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("buffer", ["A", "B", "t"])
 def test_different_padding_of_one_buffer(buffer: str) -> None:
     """Each element follows the transformation that introduced it (RFC 77, "Multiple Buffer Semantics")."""
@@ -297,7 +298,7 @@ def copied_first(s: Schedule) -> None:
     s.sequential_buffer_access("A_local")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("steps", [then_rows, after_rows, split, copied, copied_and_moved, copied_first])
 def test_padding_is_known_through_later_steps(steps: Steps) -> None:
     def all_steps(s: Schedule) -> None:
@@ -408,6 +409,7 @@ def pad_values(draw: Any, rank: int) -> Any:
     return None if kind == "none" else T.undef()
 
 
+@pytest.mark.nightly
 @settings(max_examples=25, deadline=None, database=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_whatever_is_accepted_keeps_the_result(data: Any) -> None:

@@ -327,6 +327,7 @@ def f(a: T.handle, d: T.handle, n: T.int32, m: T.int32):
     assert "if i >= 1:" in accepted(more, at("i")).script()
 
 
+@pytest.mark.nightly
 def test_a_fused_producer_of_unknown_sizes() -> None:
     shape = 'T.Buffer(("n", "m"), "float32")'
     text = f"""

@@ -225,6 +225,7 @@ def test_again_and_again() -> None:
 # -- operations --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("dtype", "value", "identity"),
     [

@@ -45,6 +45,7 @@ STEPS: dict[str, tuple[str, Step]] = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", STEPS)
 def test_steps_that_need_no_bits(name: str) -> None:
     text, step = STEPS[name]

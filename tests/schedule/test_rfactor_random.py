@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ def taken(r: Reduction) -> Schedule | None:
     return s
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=few(10, 40),
     deadline=None,

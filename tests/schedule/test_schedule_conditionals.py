@@ -86,6 +86,7 @@ def test_three_in_a_row_and_what_stands_around() -> None:
     assert found.index("5.0") < found.index("if ") < found.index("2.0") < found.index("B[i] +")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "body",
     [

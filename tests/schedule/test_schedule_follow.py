@@ -21,7 +21,7 @@ ROWS_IN_FOURS = lambda i, j: [i, j // 4, j % 4]  # noqa: E731
 # -- sequential_buffer_access ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(14)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(
     ("name", "buffer", "index_map", "names"),
     [
@@ -169,6 +169,7 @@ def overcomputed(layouts: dict[str, tuple[Any, Any]], follow: str) -> Steps:
     return steps
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("name", "layouts", "follow"),
     [
@@ -205,6 +206,7 @@ def test_one_condition_of_two_is_overcomputed(golden: Golden) -> None:
     golden("overcompute_one_of_two.txt", s.script())
 
 
+@pytest.mark.nightly
 def test_a_product_with_every_operand_padded_has_no_branch(golden: Golden) -> None:
     """Zeros in A and B, anything in C; the later nest goes first, while the padding of C is still undefined."""
 

@@ -275,6 +275,7 @@ WRONG_REORDERS = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "loops", "claim"), WRONG_REORDERS, ids=[n for n, _, _ in WRONG_REORDERS])
 def test_a_reorder_that_changes_the_result(name: str, loops: tuple[str, ...], claim: str) -> None:
     refused(name, lambda s: s.reorder(*loops), claim)
@@ -361,7 +362,7 @@ def test_a_matrix_product_in_three_levels(golden: Golden) -> None:
     golden("matmul_three_levels.txt", accepted("matmul", steps).script())
 
 
-@pytest.mark.sample(11)
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_every_loop_of_every_program_can_be_split(name: str) -> None:
     s = Schedule(program(name))

@@ -119,6 +119,7 @@ def test_a_reduction_that_may_be_empty_is_refused() -> None:
     assert "C[0, 0]" in refusal.replay.message
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize(
     ("name", "steps", "words"),
     [

@@ -389,6 +389,7 @@ def f(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.B
 """
 
 
+@pytest.mark.nightly
 def test_watching_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A licence that no race shows to be wrong: a copy of scope local, outside of the threads that use it."""
     taken: list[int] = []

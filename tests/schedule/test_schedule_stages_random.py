@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ class Unreported(Schedule):
             return tactic(self._session)
 
 
+@pytest.mark.nightly
 @settings(max_examples=4, **CALM)
 @given(stages())
 def test_all_pairs_of_a_block_and_a_loop(text: str) -> None:

@@ -99,6 +99,7 @@ def test_the_kernel_itself_refuses_these(steps: Callable[[Schedule], None]) -> N
         steps(Schedule(TOTAL))
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("believing")
 def test_large_shapes_are_replayed_too() -> None:
     """Where terms differ, the search for an input may take longer."""
@@ -123,6 +124,7 @@ def test_symbols_that_were_exchanged_differ() -> None:
     assert sizes["m"] != sizes["n"]
 
 
+@pytest.mark.nightly
 def test_the_evidence_runs_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         believe(patch)

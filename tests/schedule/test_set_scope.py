@@ -77,6 +77,7 @@ def bound(s: Schedule) -> Schedule:
     return bind(s, "threadIdx.x", "j", "k")
 
 
+@pytest.mark.nightly
 def test_local_memory_is_one_threads() -> None:
     """``t[7 - k]`` was stored by another thread."""
     accepted(TWO, lambda s: bound(s).set_scope("t", "shared"))

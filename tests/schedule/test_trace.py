@@ -301,7 +301,7 @@ def test_graphs_that_are_no_index_maps() -> None:
 # -- any schedule ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SEEDS)
 def test_traces_of_random_schedules_make_them_again(name: str) -> None:
     random = Random(name)

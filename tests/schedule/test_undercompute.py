@@ -67,6 +67,7 @@ def test_elements_that_are_no_padding_are_read(between: str) -> None:
     assert "if io != 3 or ii < 2" in body(accepted(convolution(between), branching))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("between", ["C[0, 0] = B[3, 2]", "for i in range(4):\n    C[i, 0] = B[i, 3] * 0.0"])
 def test_padding_that_is_read_meanwhile(between: str) -> None:
     refused(convolution(between), branching, "no later read sees it")

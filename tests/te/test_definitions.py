@@ -60,6 +60,7 @@ def test_reducers(reducer: te.CommReducer, expected: np.ufunc, dtype: str) -> No
     np.testing.assert_array_equal(out.arrays["B"], expected(a, axis=1).astype(dtype))
 
 
+@pytest.mark.nightly
 def test_a_reducer_of_tuples_stores_all_values_at_once() -> None:
     def first_of_greatest(x: tuple, y: tuple) -> tuple:
         keep = T.Or(x[1] > y[1], T.And(x[1].equal(y[1]), x[0] < y[0]))

@@ -63,6 +63,7 @@ def test_axis_separators_say_which_axes_the_flattened_buffer_has(layout: object,
     assert physical and f"T.decl_buffer({shape}" in physical[0], text
 
 
+@pytest.mark.nightly
 def test_loops_follow_the_layout_of_what_is_computed() -> None:
     A = te.placeholder(shape=[16, 64, 128], name="A")
     B = te.compute(A.shape, lambda i, j, k: 2 * A[i, j, k], name="B")
@@ -192,6 +193,7 @@ def main(A: T.Buffer((8, 3, 4), "float32"), B: T.Buffer((8, 3, 4), "float32")):
     )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("before", ["split", "fuse", "reorder", "tile"])
 def test_loops_over_the_elements_are_replaced_whatever_they_were_made_into(before: str) -> None:
     def program(first: str) -> str:

@@ -31,6 +31,7 @@ j + 8 * ax1_0]
                     C[ax0_0 * 8 + ax0_1, ax1_0 * 8 + ax1_1] = C_global[ax0_1, ax1_1]"""
 
 
+@pytest.mark.nightly
 def test_matmul_in_a_local_tile() -> None:
     A, B, C = matmul()
     s = te.create_schedule(C.op)
@@ -58,6 +59,7 @@ def test_a_packed_operand() -> None:
     assert "B: T.Buffer((2, 16, 8)" in same_result(s, [A, B, C])
 
 
+@pytest.mark.nightly
 def test_blur_in_tiles() -> None:
     A = te.placeholder((18, 18), name="A")
     bx = te.compute((18, 16), lambda y, x: A[y, x] + A[y, x + 1] + A[y, x + 2], name="bx")
@@ -71,6 +73,7 @@ def test_blur_in_tiles() -> None:
     assert "bx = T.alloc_buffer((6, 8)" in same_result(s, [A, by])
 
 
+@pytest.mark.nightly
 def test_a_convolution_with_inlined_padding_in_channels_of_four() -> None:
     x, w = te.placeholder((1, 4, 6, 6), name="X"), te.placeholder((8, 4, 3, 3), name="W")
     inside = lambda h, v: te.all(h >= 1, h < 7, v >= 1, v < 7)  # noqa: E731
@@ -95,6 +98,7 @@ def test_a_convolution_with_inlined_padding_in_channels_of_four() -> None:
     assert "pad" not in text and "relu: T.Buffer((1, 2, 6, 6, 4)" in text
 
 
+@pytest.mark.nightly
 def test_a_sum_in_parts() -> None:
     A = te.placeholder((12, 64), "int32", name="A")
     k = te.reduce_axis((0, 64), "k")
@@ -108,6 +112,7 @@ def test_a_sum_in_parts() -> None:
     assert "B_rf = T.alloc_buffer((16, 4)" in same_result(s, [A, B])
 
 
+@pytest.mark.nightly
 def test_a_sum_of_floats_in_parts_needs_the_word() -> None:
     A = te.placeholder((4, 8), name="A")
     k = te.reduce_axis((0, 8), "k")
@@ -122,6 +127,7 @@ def test_a_sum_of_floats_in_parts_needs_the_word() -> None:
     assert te.lower(s, [A, B]).reassociated
 
 
+@pytest.mark.nightly
 def test_softmax_row_by_row() -> None:
     A = te.placeholder((4, 8), name="A")
     k, k2 = te.reduce_axis((0, 8), "k"), te.reduce_axis((0, 8), "k2")

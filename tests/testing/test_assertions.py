@@ -156,6 +156,7 @@ def test_refusals_are_let_through_and_nothing_else() -> None:
         _ = 1 // 0
 
 
+@pytest.mark.nightly
 def test_a_certificate_is_written_and_checked() -> None:
     s = Schedule(seed("two writers"))
     s.split("i", [None, 2])
@@ -183,6 +184,7 @@ def test_a_certificate_without_calls_does_not_pass() -> None:
         assert_certificate_rechecks(s)
 
 
+@pytest.mark.nightly
 def test_rules_are_written_down_and_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     family = next(f for f in FAMILIES if f.name == "pair")
     wrong = None

@@ -127,6 +127,7 @@ def test_every_feature_is_recognised() -> None:
     assert set(SEEN) | {"textbook", "faults"} == ALL_FEATURES == set(get_args(Feature))
 
 
+@pytest.mark.nightly
 def test_every_feature_is_drawn() -> None:
     seen: Counter[str] = Counter()
     kinds: set[str] = set()
@@ -142,7 +143,7 @@ def test_every_feature_is_drawn() -> None:
     assert kinds == {"serial", "parallel", "vectorized", "unrolled", "thread_binding"}
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("feature", sorted(set(SEEN) - {"assumes", "sequences"}))
 def test_a_feature_that_is_switched_off_is_not_drawn(feature: Feature) -> None:
     mixing = {"wide_loops"} if feature == "casts" else set()  # where loops of both types meet, one is cast
@@ -189,6 +190,7 @@ def test_elements_are_used_again() -> None:
     assert seen[True] * 10 > sum(seen.values()) > 100
 
 
+@pytest.mark.nightly
 def test_what_is_drawn_is_well_formed_and_reads_back() -> None:
     @search_settings(few(30, 80))
     @given(prim_funcs())
@@ -200,6 +202,7 @@ def test_what_is_drawn_is_well_formed_and_reads_back() -> None:
     search()
 
 
+@pytest.mark.nightly
 def test_nothing_is_there_that_nothing_uses() -> None:
     @search_settings(100)
     @given(prim_funcs(ALL_FEATURES - {"textbook"}))
@@ -228,6 +231,7 @@ def outcome(func: PrimFunc, args: dict[str, object], module: IRModule | None = N
     return "fine"
 
 
+@pytest.mark.nightly
 def test_most_programs_have_a_meaning() -> None:
     ended: Counter[str] = Counter()
 
@@ -243,6 +247,7 @@ def test_most_programs_have_a_meaning() -> None:
     assert ended["fine"] >= 0.9 * ended.total(), ended
 
 
+@pytest.mark.nightly
 def test_modules_are_well_formed_and_call() -> None:
     calls: Counter[int] = Counter()
 
@@ -277,6 +282,7 @@ def test_modules_run() -> None:
     assert ended["fine"] >= 0.95 * ended.total(), ended
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize(
     ("form", "types"),
     [(form, (*INTEGERS, *FLOATS)) for forms in textbook._PROGRAMS.values() for form in forms]
@@ -290,6 +296,7 @@ def test_textbook_programs_can_be_read_in_all_types(form: str, types: Sequence[D
             ).buffers
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("types", [["bool"], ["bool", "float32"], ["int32", "bool"]], ids=str)
 def test_programs_of_truths_are_drawn(types: list[str]) -> None:
     """Reductions, views, sums of vectors and programs from textbooks are about numbers alone."""
@@ -303,6 +310,7 @@ def test_programs_of_truths_are_drawn(types: list[str]) -> None:
     search()
 
 
+@pytest.mark.nightly
 def test_textbook_programs_come_too() -> None:
     found: set[str] = set()
 
@@ -379,6 +387,7 @@ def test_views_of_all_kinds() -> None:
     assert wanted <= seen, wanted - seen
 
 
+@pytest.mark.nightly
 def test_elements_are_bools_and_vectors_too() -> None:
     seen: set[str] = set()
 

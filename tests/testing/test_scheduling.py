@@ -139,7 +139,7 @@ def test_a_draft_shows_its_steps_as_calls_and_marks_those_that_were_refused() ->
     assert repr(draft).endswith(", (split(), parallel(), unroll()))")
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SEQUENCES)
 def test_recipes_give_steps_that_are_accepted_or_refused(name: str) -> None:
     accepted = 0
@@ -196,6 +196,7 @@ def test_a_function_in_a_call_is_read_as_it_was() -> None:
     assert eval(as_literal(text)).strip() == text
 
 
+@pytest.mark.nightly
 def test_what_is_stored_is_said_in_other_words() -> None:
     """Of the same value, which is accepted, and of another one, which is not; now and then of what is not there."""
     choices = [bytes([a, b]) for a in range(16) for b in range(16)]

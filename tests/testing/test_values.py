@@ -203,6 +203,7 @@ def test_expressions_have_their_type(dtype: str) -> None:
     search()
 
 
+@pytest.mark.nightly
 def test_every_operator_and_call_is_drawn() -> None:
     from verified_tir.ir.expr import COMPARE_OPS, Call, LogicOp
     from verified_tir.ir.sugar import ARITHMETIC_OPS
@@ -225,6 +226,7 @@ def test_every_operator_and_call_is_drawn() -> None:
     assert wanted <= seen
 
 
+@pytest.mark.nightly
 def test_expressions_shrink() -> None:
     def loads(e: Expr) -> bool:
         return any(isinstance(n, Load) for n in walk(e))

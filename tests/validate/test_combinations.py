@@ -44,6 +44,7 @@ def factored(dtype: str, op: str, start: object, inner: object) -> Verdict:
     return validate(parse_func(WHOLE.format(**texts)), parse_func(PARTS.format(**texts))).verdict
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint64"])
 @pytest.mark.parametrize("op", FOLD)

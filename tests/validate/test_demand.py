@@ -68,6 +68,7 @@ def test_a_difference_in_one_element_at_a_boundary(guard, value, element):
     assert found.element == f"B[{element}]" and "replayed in part" in str(found)
 
 
+@pytest.mark.nightly
 def test_a_difference_that_no_choice_hits_is_not_called_equal():
     """The element is at no boundary of anything; the label is all that keeps the verdict honest."""
     hidden = "T.if_then_else(i0 * i0 == 744769 and i1 == 41, T.float32(1), A[i0 * 64 + i1] * T.float32(2))"
@@ -76,6 +77,7 @@ def test_a_difference_that_no_choice_hits_is_not_called_equal():
     assert isinstance(verdict(SCALE, tiled(value=hidden), most_operations=10_000_000), Different)
 
 
+@pytest.mark.nightly
 def test_a_witness_where_parameters_moved():
     """A program that can be executed but takes too long to be run; the layout of A is another one after."""
     turned = "for i in range(100000):\n    B[i] = T.if_then_else(i == 55841, T.float32(1), A[99999 - i] * T.float32(2))"
@@ -131,6 +133,7 @@ def test_loops_are_not_cropped():
     assert isinstance(verdict(MATMUL, BLOCKED.format(k0=127, guard=""), SQUARES, most_operations=BUDGET), Different)
 
 
+@pytest.mark.nightly
 def test_a_reduction_in_another_order_is_equal_over_the_reals_only():
     turned = MATMUL.replace("A[i, k] * B[k, j]", "A[i, 1023 - k] * B[1023 - k, j]")
     found = verdict(MATMUL, turned, SQUARES, most_operations=200_000)
@@ -259,6 +262,7 @@ for i in range(50000):
     assert isinstance(verdict(swap, "for i in range(50000):\n    A[i] = B[i]\n    B[i] = A[i]"), Different)
 
 
+@pytest.mark.nightly
 def test_a_chain_of_stores():
     params = 'A: T.Buffer((1001,), "float32"), B: T.Buffer((1001,), "float32"), D: T.Buffer((100000,), "float32")'
     much = "\nfor i in range(100000):\n    D[i] = B[i % 1001]"
@@ -302,6 +306,7 @@ def test_undefined_behaviour_that_is_met():
     assert isinstance(verdict(copy, beyond), EqualInPart)  # no chosen element depends on what is beyond: not seen
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

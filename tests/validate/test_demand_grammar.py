@@ -133,7 +133,7 @@ class Draw:
 POOL = np.array([0.0, -0.0, np.nan, np.inf, 1.5, -2.0, 3.0, 0.25], np.float32)
 
 
-@pytest.mark.sample(30)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(120))
 def test_on_demand_is_what_the_interpreter_computes(seed):
     func = parse_func(Draw(seed).program())

@@ -41,6 +41,7 @@ INDICES = [
 GUARDS = ["True", "i + j < 4", "i != j", "i * 2 >= j and j < 3", "i < 1 or j == 3", "not (i == 2)", "(i + j) % 2 == 0"]
 
 
+@pytest.mark.nightly
 @settings(deadline=None)
 @given(
     st.sampled_from(INDICES), st.sampled_from(GUARDS), st.integers(0, 4), st.integers(0, 4),

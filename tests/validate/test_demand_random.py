@@ -19,7 +19,7 @@ from verified_tir.validate.terms import Terms
 POOL = np.array([0.0, -0.0, np.nan, np.inf, 1.5, -2.0, 3e38, 1e-45], np.float32)
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(11)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("count", [36, 2])
 def test_what_is_evaluated_on_demand_is_what_the_interpreter_computes(seed, count):

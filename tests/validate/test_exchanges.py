@@ -71,6 +71,7 @@ def by_shuffles(dtype: str = "float32", *, steps=(16, 8, 4, 2, 1), combine: str 
 # ------------------------------------------------------------------------------------------- reductions over threads
 
 
+@pytest.mark.nightly
 def test_all_threads_contribute_and_each_gets_the_result():
     assert isinstance(verdict(serial(), over_threads("int32"), "int32"), Equal)
     every = over_threads("int32", write="C[bx, tx] = r[0]")
@@ -79,7 +80,7 @@ def test_all_threads_contribute_and_each_gets_the_result():
     assert isinstance(verdict(wide, every, "int32", params), Equal)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "change",
     [
@@ -97,6 +98,7 @@ def test_another_reduction_over_threads_is_different(change, dtype):
     assert isinstance(verdict(serial(), over_threads(dtype, **change), dtype), Different)
 
 
+@pytest.mark.nightly
 def test_a_condition_leaves_the_identity():
     some = serial("B[i] + T.if_then_else(k % 2 == 0, A[i, k], 0)")
     even = over_threads("int32", condition="tx % 2 == 0")
@@ -110,6 +112,7 @@ def test_a_condition_leaves_the_identity():
     )
 
 
+@pytest.mark.nightly
 def test_sums_of_floats_over_threads_have_no_order():
     found = verdict(serial(), over_threads())
     assert isinstance(found, EqualOverReals)
@@ -125,6 +128,7 @@ def test_sums_of_floats_over_threads_have_no_order():
     assert isinstance(verdict(with_one, over_threads(identity="1")), Different)  # that is no identity of a sum
 
 
+@pytest.mark.nightly
 def test_a_pair_is_reduced_together():
     params = 'A: T.Buffer((4, 64), "{0}"), B: T.Buffer((4,), "{0}"), P: T.Buffer((4,), "int32")'
     after = """\
@@ -151,6 +155,7 @@ for i, k in T.grid(4, 8):
     assert isinstance(verdict(before, after.replace("x1 >= y1, x0", "x1 > y1, x0"), "int32", params), Different)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("over", ["tx", "ty", "tx, ty"])
 def test_reductions_over_some_coordinates(over):
     after = f"""\
@@ -180,6 +185,7 @@ def test_a_reduction_that_some_threads_may_miss_is_refused():
     assert isinstance(outside, Unknown)
 
 
+@pytest.mark.nightly
 def test_the_result_must_reach_other_threads_by_a_barrier():
     """A reduction orders no accesses of shared memory."""
     text = """\
@@ -196,6 +202,7 @@ for tx in T.thread_binding(32, thread="threadIdx.x"):
     assert "after: race between threads at S: no barrier is between" in report(good, bad, "int32").findings
 
 
+@pytest.mark.nightly
 def test_a_store_by_all_threads_to_one_place_is_a_race():
     one = over_threads("int32")
     for value in ("A[bx, tx]", "r[0] + tx"):  # the last thread's would stay
@@ -208,6 +215,7 @@ def test_a_store_by_all_threads_to_one_place_is_a_race():
 # ---------------------------------------------------------------------------------------------------------- shuffles
 
 
+@pytest.mark.nightly
 def test_shuffles_add_up_what_threads_have():
     assert isinstance(verdict(over_threads("int32"), by_shuffles("int32"), "int32"), Equal)
     assert isinstance(verdict(over_threads(), by_shuffles()), EqualOverReals)
@@ -215,7 +223,7 @@ def test_shuffles_add_up_what_threads_have():
     assert isinstance(verdict(over_threads(combine="T.max(x0, y0)", identity="-1e30"), most), EqualOverReals)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 @pytest.mark.parametrize(
     "change",
@@ -232,6 +240,7 @@ def test_a_shuffle_from_another_lane_is_different(change, dtype):
     assert isinstance(verdict(over_threads(dtype), by_shuffles(dtype, **change), dtype), Different)
 
 
+@pytest.mark.nightly
 def test_a_mask_that_was_not_stored_or_does_not_name_the_lane():
     unset = verdict(over_threads("int32"), by_shuffles("int32", mask="T.evaluate(0)"), "int32")
     assert isinstance(unset, Unknown) and "is not one value" in unset.reason
@@ -248,6 +257,7 @@ def test_a_mask_that_was_not_stored_or_does_not_name_the_lane():
     assert not isinstance(verdict(over_threads("int32"), late, "int32"), (Equal, EqualOverReals))
 
 
+@pytest.mark.nightly
 def test_lanes_that_do_not_exist_are_undefined():
     """Twenty threads are not a warp; what lane 4 gets of lane 20 is undefined."""
     twenty = by_shuffles("int32").replace("binding(32", "binding(20")
@@ -291,6 +301,7 @@ for i in range(64):
     assert isinstance(verdict(before, swapped.replace("threadIdx.z", "threadIdx.x"), "int32", params), Different)
 
 
+@pytest.mark.nightly
 def test_local_memory_of_several_loops_over_threads():
     """What each thread keeps from one loop over threads to the next one, and where one of them reduces."""
     text = """\
@@ -386,7 +397,7 @@ def random_kernel(seed: int) -> tuple[str, int]:
     return "\n".join(lines), nx * ny
 
 
-@pytest.mark.sample(20)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("seed", range(150))
 def test_exchanges_agree_with_threads_in_lock_step(seed):
     text, n = random_kernel(seed)
@@ -434,6 +445,7 @@ def in_shared_memory(n: int = 50, *, warp: str = "WARP", head: str = SYNC, tail:
 WAIT = 'T.tvm_storage_sync("warp")'
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("n", [50, 64])
 def test_threads_of_a_warp_wait_for_each_other(n):
@@ -468,6 +480,7 @@ for tx in T.thread_binding(64, thread="threadIdx.x"):
     assert report(every, every, "int32").findings == ()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("change", [{"head": "T.evaluate(0)"}, {"tail": "T.evaluate(0)"}, {"warp": SYNC}])
 def test_a_barrier_of_some_threads_lies_between_barriers_of_all(change):
     text = in_shared_memory(**{"warp": WAIT, **change})

@@ -115,7 +115,7 @@ def random_program(seed: int) -> str:
     return f"@T.prim_func\ndef f({PARAMS}):\n" + "".join(f"    {line}\n" for line in lines)
 
 
-@pytest.mark.sample(15)
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("seed", range(60))
 def test_rows_are_the_serial_meaning(seed):
     func = parse_func(random_program(seed))
@@ -161,6 +161,7 @@ def test_terms_mean_what_the_interpreter_computes(seed):
                 assert same_bits(np.array([value]).astype(dtype), outcome.arrays[name][at].reshape(1)).all()
 
 
+@pytest.mark.nightly
 def test_a_reduction_runs_in_rows():
     text = """
 @T.prim_func

@@ -29,6 +29,7 @@ def verdict(before: str, after: str, dtype: str = "int32", params: str = PARAMS)
     return found
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "after",
     [
@@ -49,6 +50,7 @@ def test_the_same_element_however_it_is_addressed(after):
     assert isinstance(found, Equal) and not found.vacuous
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     "index",
     [
@@ -69,6 +71,7 @@ def test_another_index_is_different(index, flat):
     assert isinstance(verdict(take(), take(index, flat=flat)), Different)
 
 
+@pytest.mark.nightly
 def test_an_index_that_is_not_clamped_is_inside_or_has_no_meaning():
     assert isinstance(verdict(take("I[i]"), take("I[i]")), Equal)
     assert isinstance(verdict(take("I[i]"), take()), Equal)
@@ -79,7 +82,7 @@ def test_an_index_that_is_not_clamped_is_inside_or_has_no_meaning():
     assert isinstance(shifted, Different)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int64", "uint32"])
 def test_types_of_indices(dtype):
     clamped = f"T.min(T.max(T.{dtype}(0), I[i]), T.{dtype}(9))"
@@ -128,6 +131,7 @@ def test_two_data_are_not_followed():
     assert isinstance(verdict(text, text.replace("X[", "T.float32(1) + X["), params=params), Different)
 
 
+@pytest.mark.nightly
 def test_an_element_that_is_stored_in_the_same_loop():
     """Which element is read is not known, so iterations run in order."""
     params = 'X: T.Buffer((10,), "float32"), I: T.Buffer((10,), "int32")'
@@ -148,7 +152,7 @@ def test_vectors_of_indices():
     assert isinstance(verdict(take(), flat.format(ramp.format(8))), Different)
 
 
-@pytest.mark.sample(30)
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("seed", range(200))
 def test_verdicts_hold_on_random_indices(seed):
     rng = random.Random(seed)

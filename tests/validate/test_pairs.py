@@ -145,6 +145,7 @@ def test_sizes_at_which_before_has_no_meaning_show_nothing():
     assert found.word == "vacuous" and found.text.startswith("equal (vacuous")
 
 
+@pytest.mark.nightly
 def test_large_sizes_are_left_out_once_one_was_settled():
     many = "for i, j in T.grid(n * 10, 20):\n    A[n - 1] = A[n - 1] + 2"
     other = many.replace("T.grid(n * 10, 20)", "T.grid(n * 5, 40)")

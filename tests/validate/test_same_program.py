@@ -51,6 +51,7 @@ def test_where_nothing_can_be_executed_the_word_says_so() -> None:
 CARRIED = "if i >= 1:\n            B[i] = A[i] + B[i - 1]"
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ["parallel", "vectorized"])
 @pytest.mark.parametrize("body", [CARRIED, ALL])
 def test_what_was_found_before_the_budget_was_used_up_stays_found(kind: str, body: str) -> None:

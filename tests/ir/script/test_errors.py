@@ -210,7 +210,7 @@ def mutated(r: random.Random, text: str) -> str:
     return text
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_mutated_texts_end_in_a_script_error_or_read_back(name: str) -> None:

@@ -29,6 +29,7 @@ def loop(name: str, body: Store | For | Evaluate) -> For:
     return For(Var.fresh(name, INT32), const(0), const(4), body)
 
 
+@pytest.mark.nightly
 @settings(RANDOM, max_examples=few(80, 500))
 @given(syntactic_functions())
 def test_random_programs_read_back(func: PrimFunc) -> None:

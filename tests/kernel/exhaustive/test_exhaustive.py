@@ -21,6 +21,7 @@ PROGRAMS = int(os.environ.get("VTIR_EXHAUSTIVE", "1000"))
 SHARES = shares(PROGRAMS)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
 def test_accepted_means_that_the_interpreter_agrees(family: Family) -> None:
     report = explore(family, SHARES[family.name])
@@ -42,6 +43,7 @@ def test_every_program_has_its_turn(family: Family) -> None:
     assert len({family.index(turn) for turn in turns}) == len(turns)
 
 
+@pytest.mark.nightly
 def test_a_campaign_goes_on_where_it_stopped(tmp_path: Path) -> None:
     wanted = dict.fromkeys((f.name for f in FAMILIES), 0) | {"pair": 150, "narrow loops": 20}
     first = Campaign(wanted, tmp_path / "log")

@@ -74,6 +74,7 @@ def run_both(source: str, result: str, operation: str, *, more: str = "", amount
     return int((ids != UNDEF_ID).sum())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 def test_integer_arithmetic(dtype: str) -> None:
     kind = MEMORY[dtype]
@@ -104,6 +105,7 @@ ORDERED = ("oeq", "ogt", "oge", "olt", "ole", "one", "ord")
 UNORDERED = ("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true", "false")
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_float_comparisons(dtype: str) -> None:
@@ -111,6 +113,7 @@ def test_float_comparisons(dtype: str) -> None:
         assert run_both(dtype, "int8", f"%t = fcmp {word} {MEMORY[dtype]} %x, %y\n%z = sext i1 %t to i8") == COUNT
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_float_arithmetic(dtype: str) -> None:
     kind, suffix = MEMORY[dtype], f"f{DType.parse(dtype).bits}"

@@ -73,6 +73,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name, old, new", MUTANTS, ids=[f"{n}: {o} -> {w}" for n, o, w in MUTANTS])
 def test_a_mutant_is_different(name: str, old: str, new: str) -> None:

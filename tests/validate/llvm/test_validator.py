@@ -50,6 +50,7 @@ def test_copies_and_choices_of_every_type(dtype: str) -> None:
     check(program(parameters, "for i in range(5):\n    if C[i] > T.float32(0):\n        B[i] = A[i]"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_arithmetic_of_other_floats(dtype: str) -> None:
     parameters = f'A: T.Buffer((2,), "{dtype}"), B: T.Buffer((2,), "{dtype}")'
