@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
-from verified_tir.elaborate.blocks import expand, expand_blocks, starts
+from verified_tir.elaborate.blocks import expand, expand_blocks, place_as_written, starts
 from verified_tir.elaborate.calls import CALL
 from verified_tir.elaborate.meaning import prove_meaning
 from verified_tir.ir.expr import Var
@@ -82,8 +82,8 @@ def verify_program(
     for judgement in judgements:
         found = judgement()
         match found:
-            case NoMatch(reason=reason) if expanded is not func:
-                return NoMatch((), reason)
+            case NoMatch(where=place, reason=reason) if expanded is not func:
+                return NoMatch(place_as_written(func.body, place), reason)
             case NoMatch() | Unproved():
                 return found
         claimed += found

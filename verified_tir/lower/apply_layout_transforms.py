@@ -25,6 +25,7 @@ from verified_tir.ir.script.literals import LITERAL_DICT
 from verified_tir.ir.stmt import Annotations
 from verified_tir.ir.visit import free_vars
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import with_attributes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.layout import find_buffer, transform_layout
@@ -64,7 +65,9 @@ def layout_transform_map(attrs: Annotations) -> dict[str, list[str]] | None:
             found = {name: m if isinstance(m, list) else [m] for name, m in maps.items()}
             if all(isinstance(m, str) for texts in found.values() for m in texts):
                 return found
-    raise fail(f'{KEY} maps buffers to index maps or lists of these: {{"A": "lambda i, j: [j, i]"}}')
+    raise fail(
+        f'{KEY} maps buffers to index maps or lists of these: {{"A": "lambda i, j: [j, i]"}}', code=codes.WRONG_ARGUMENT
+    )
 
 
 def _index_map(session: Session, name: str, text: str) -> IndexMap:
@@ -78,5 +81,5 @@ def _index_map(session: Session, name: str, text: str) -> IndexMap:
         if not mapping.separators and buffer.axis_separators:
             mapping = IndexMap(mapping.inputs, mapping.outputs, buffer.axis_separators)
     except IRError as problem:
-        raise fail(f"layout of {name}: {problem}", path or ()) from problem
+        raise fail(f"layout of {name}: {problem}", path or (), code=codes.INDEX_MAP) from problem
     return mapping

@@ -23,6 +23,7 @@ from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import accesses, moves_of, redirected
 from verified_tir.schedule.session import Session, fail
 
@@ -68,7 +69,7 @@ def _bytes(session: Session, old: Buffer) -> Buffer:
     :raises TacticFailed: if the block has other views, which would go on storing bools, or bytes that are none.
     """
     if any(b.data is old.data and b is not old for b in nodes_of(session.func, Buffer)):
-        raise fail(f"{old.name} has other views, which would see bytes where they saw bools")
+        raise fail(f"{old.name} has other views, which would see bytes where they saw bools", code=codes.OTHER_VIEWS)
     return Buffer.declare(
         f"{old.name}_bytes", old.shape, DType.parse("int8").with_lanes(old.dtype.lanes), data=old.data,
         strides=old.strides, elem_offset=old.elem_offset, scope=old.scope, axis_separators=old.axis_separators,

@@ -38,6 +38,7 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule import codes
 from verified_tir.schedule.moves import builder
 from verified_tir.schedule.rule_builders import annotated, moved, unwrapped
 from verified_tir.schedule.session import Session, fail
@@ -82,7 +83,7 @@ def _is_mark(stmt: AttrStmt) -> bool:
 def _place(session: Session, data: Var) -> tuple[Path, Allocate]:
     found = session.find(Allocate, lambda s: s.buffer.data is data)
     if not found:
-        raise fail(f"{data.name} is marked {MARK}, but it is not a local buffer")
+        raise fail(f"{data.name} is marked {MARK}, but it is not a local buffer", code=codes.A_PARAMETER)
     return found[0]
 
 
@@ -96,7 +97,11 @@ def _double(session: Session, data: Var) -> Path:
     path, loop = _into_the_loop(session, path, data)
     dtype = loop.var.dtype if not buffer.shape else buffer.shape[0].dtype
     if loop.var.dtype is not dtype:
-        raise fail(f"{buffer.name} has extents of type {dtype}, the loop over {loop.var.name} another one", path)
+        raise fail(
+            f"{buffer.name} has extents of type {dtype}, the loop over {loop.var.name} another one",
+            path,
+            code=codes.TYPES_DIFFER,
+        )
     session.apply(Couple(path, one_of_several(buffer, loop.var % 2, const(2, dtype))))
     while isinstance(session.stmt(path[:-1]), (Block, AttrStmt)):
         session.apply(unwrapped(path[:-1]))
@@ -154,11 +159,17 @@ def _into_the_loop(session: Session, path: Path, data: Var) -> tuple[Path, For]:
                 used = [k for k, s in enumerate(stmts) if mentions(s, frozenset({data}))]
                 if len(used) != 1:
                     raise fail(
-                        f"{data.name} is marked {MARK}, but is used by several statements outside of a loop", path
+                        f"{data.name} is marked {MARK}, but is used by several statements outside of a loop",
+                        path,
+                        code=codes.STANDS_ELSEWHERE,
                     )
                 session.apply(moved(path, "narrow"))
                 path, _ = _place(session, data)  # the sequence may have become part of the one around it
             case _:
                 if isinstance(parent, For):
                     return path, parent
-                raise fail(f"{data.name} is marked {MARK}, but no loop stands around its uses", path)
+                raise fail(
+                    f"{data.name} is marked {MARK}, but no loop stands around its uses",
+                    path,
+                    code=codes.STANDS_ELSEWHERE,
+                )

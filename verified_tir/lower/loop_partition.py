@@ -30,6 +30,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of, sub_statements
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -98,11 +99,11 @@ def _partition(session: Session, path: Path, mid: Expr) -> list[Var]:
         if place is None:
             continue
         if session.attempt(rewritten(place, (1,), const(0, var.dtype))):
-            raise fail("one part is empty", place)
+            raise fail("one part is empty", place, code=codes.NOTHING_TO_CHANGE)
         drop_conjuncts(session, place)
         simplify(session, place)
     if _tests(session.func.body) >= tests + of_loop:
-        raise fail("the cut decides no condition", path)
+        raise fail("the cut decides no condition", path, code=codes.NOTHING_TO_CHANGE)
     return parts
 
 

@@ -32,6 +32,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import bound_vars, free_vars, nodes_of
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.lower.passes import Lowering, Pass
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import annotated, of_kind
 from verified_tir.schedule.session import Session, fail, owner
 from verified_tir.schedule.tactics.licensed import apply_licensed
@@ -72,7 +73,9 @@ def _threads(loop: For, path: Path) -> int:
     threads = value.value if isinstance(value, IntImm) else value
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 2 or threads & (threads - 1):
         raise fail(
-            f"the loop over {loop.var.name} is divided among {threads!r} threads, which is not a power of two", path
+            f"the loop over {loop.var.name} is divided among {threads!r} threads, which is not a power of two",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
         )
     return threads
 
@@ -80,10 +83,18 @@ def _threads(loop: For, path: Path) -> int:
 def _result(loop: For, path: Path) -> Buffer:
     stores = writes_of(loop.body)
     if len(stores) != 1:
-        raise fail(f"the body of the loop over {loop.var.name} is not one update of a result", path)
+        raise fail(
+            f"the body of the loop over {loop.var.name} is not one update of a result",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     inside = {loop.var, *bound_vars(loop.body)}
     if any(v in inside for e in stores[0].indices for v in free_vars(e)):
-        raise fail(f"the element of {stores[0].buffer.name} that is updated changes in the nest", path)
+        raise fail(
+            f"the element of {stores[0].buffer.name} that is updated changes in the nest",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     return stores[0].buffer
 
 

@@ -27,6 +27,7 @@ from verified_tir.ir.stmt import Allocate, DeclBuffer, Seq, Stmt
 from verified_tir.ir.visit import mentions
 from verified_tir.kernel.rules.merge_allocations import MergeAllocations
 from verified_tir.kernel.rules.scope import Declare, Drop
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import accesses, moves_of, redirected
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, fail
@@ -111,7 +112,7 @@ def _merge(session: Session, top: Path, group: list[Buffer], block_for: Callable
         k for k, s in enumerate(session.at(sequence, Seq).stmts) if isinstance(s, Allocate) and s.buffer in group
     )
     if len(positions) != len(group):
-        raise fail("the lifetimes of the buffers overlap", sequence)
+        raise fail("the lifetimes of the buffers overlap", sequence, code=codes.NOTHING_TO_CHANGE)
     block = block_for(group)
     session.apply(MergeAllocations(sequence, positions, block))
     while inner := session.find(DeclBuffer, lambda s: s.buffer.data is block.data and _is_inner(session, s), under=top):

@@ -20,7 +20,7 @@ from verified_tir.ir.stmt import AttrStmt, Evaluate, For, Stmt, Store
 from verified_tir.ir.visit import free_vars, nodes_of, sub_statements
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.lower.passes import Lowering, Pass
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.rule_builders import of_kind, unwrapped
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.loops import pair_at
@@ -119,6 +119,7 @@ def unroll(session: Session, path: Path) -> None:
             f"the loop over {loop.var.name} is to be unrolled, but its extent {script(loop.extent)} is not a constant; "
             "split it by a constant factor and unroll the inner loop",
             path,
+            code=codes.NOT_CONSTANT,
         )
     if loop.extent.value <= 0:
         session.apply(Erase(path))

@@ -30,7 +30,7 @@ from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Rule
 from verified_tir.lower.passes import Lowering, Pass, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import RuleBuilder, moved, of_kind, unwrapped
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -64,9 +64,15 @@ class VectorizeLoop(Pass):
         try:
             with session.atomic():
                 if not isinstance(loop.extent, IntImm):
-                    raise fail("its extent is not a constant; split it by the width of a vector", path)
+                    raise fail(
+                        "its extent is not a constant; split it by the width of a vector", path, code=codes.NOT_CONSTANT
+                    )
                 if loop.extent.value > self.max_lanes:
-                    raise fail(f"it has {loop.extent.value} lanes, more than {self.max_lanes}; split it", path)
+                    raise fail(
+                        f"it has {loop.extent.value} lanes, more than {self.max_lanes}; split it",
+                        path,
+                        code=codes.VECTORS,
+                    )
                 _vectorize(session, path, loop)
         except TacticFailed as failed:
             work.note(f"the loop over {loop.var.name} becomes serial: {reason(failed.refusal)}")
@@ -100,14 +106,18 @@ def _vectorize(session: Session, path: Path, loop: For) -> None:
             session.apply(Inline(body))
         case For() as inner:
             if loop.var in {*free_vars(inner.min), *free_vars(inner.extent)}:
-                raise fail(f"the range of the inner loop over {inner.var.name} depends on {loop.var.name}", path)
+                raise fail(
+                    f"the range of the inner loop over {inner.var.name} depends on {loop.var.name}",
+                    path,
+                    code=codes.NOT_A_BOX,
+                )
             rebuild(session, path, [loop, inner], [inner, loop])
         case Allocate(buffer=b):
             _expand(session, path, loop, b)
         case If():
             _branch(session, path, loop, loop.body)
         case _:
-            raise fail(f"a statement {type(loop.body).__name__} has no vector form", path)
+            raise fail(f"a statement {type(loop.body).__name__} has no vector form", path, code=codes.VECTORS)
 
 
 def _separate(session: Session, path: Path) -> None:
@@ -154,7 +164,7 @@ def _branch(session: Session, path: Path, loop: For, branch: If) -> None:
         case If():
             rules = [moves.reshape(body, "unnest")]
     if not rules:
-        raise fail(f"a statement {type(inner).__name__} under a condition has no vector form", path)
+        raise fail(f"a statement {type(inner).__name__} under a condition has no vector form", path, code=codes.VECTORS)
     for rule in rules:
         session.apply(rule)
 

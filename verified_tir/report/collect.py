@@ -37,11 +37,13 @@ class Texts:
         self._known: dict[PrimFunc, tuple[list[str], dict[Path, int]]] = {}
 
     def place(self, func: PrimFunc, path: Path, program: str) -> Place | None:
-        """The statement at ``path``, or ``None`` where the text has no line for it (a block that was expanded)."""
+        """The statement at ``path``, or the nearest around it that has a line of its own; ``None`` if none has."""
         found = self._known.get(func)
         if found is None:
             found = self._known[func] = script_lines(func)
         lines, places = found
+        while path not in places and path:
+            path = path[:-1]
         line = places.get(path)
         return None if line is None else Place(program, path, line + 1, lines[line].strip())
 

@@ -126,8 +126,21 @@ def marked(program: PrimFunc, place: Path, always: bool = False) -> str:
     from verified_tir.ir.script import script
 
     try:
-        return script(program, mark={place: "here"}) if place or always else script(program)
+        return script(program, mark={with_line(program, place): "here"}) if place or always else script(program)
     except RecursionError:
         return "# the program nests too deeply to be shown"
     except Exception:  # a report must never hide the refusal it reports
         return script(program)
+
+
+def with_line(program: PrimFunc, place: Path) -> Path:
+    """The nearest statement at or around a place that has a line of its own in the text.
+
+    The loops of a grid share a line; the body of a function has none.
+    """
+    from verified_tir.ir.script import script_lines
+
+    places = script_lines(program)[1]
+    while place not in places and place:
+        place = place[:-1]
+    return place

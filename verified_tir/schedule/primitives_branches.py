@@ -5,6 +5,7 @@ from __future__ import annotations
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import If, Seq
 from verified_tir.ir.visit import nodes_of
+from verified_tir.schedule import codes
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.session import Session, fail
@@ -39,7 +40,7 @@ class BranchPrimitives(Primitives):
             if not around and block is not None and not nodes_of(session.stmt(under), If):
                 outside = any(isinstance(session.stmt(under[:k]), If) for k in range(len(under)))
                 hint = "; the conditions around it are left, since around=False" if outside else ""
-                raise fail(f"there is no branch in {block}{hint}", under)
+                raise fail(f"there is no branch in {block}{hint}", under, code=codes.NOTHING_TO_CHANGE)
             return overcompute.remove_branching_through_overcompute(session, under, wrap_indices=wrap_indices)
 
         text = _named(block, "wrap_indices=True" if wrap_indices else None, None if around else "around=False")

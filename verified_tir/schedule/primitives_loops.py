@@ -11,6 +11,7 @@ from verified_tir.ir.dtype import HANDLE
 from verified_tir.ir.expr import Call, Expr, StringImm, Var
 from verified_tir.ir.script.literals import LITERAL_DICT
 from verified_tir.ir.stmt import AnnotationValue, Block, For
+from verified_tir.schedule import codes
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
 from verified_tir.schedule.rule_builders import annotated
@@ -239,13 +240,19 @@ def _annotation(value: object) -> AnnotationValue:
         try:
             text = json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as problem:
-            raise fail(f"the annotation {value!r} is no dictionary of texts, numbers and lists: {problem}") from None
+            raise fail(
+                f"the annotation {value!r} is no dictionary of texts, numbers and lists: {problem}",
+                code=codes.WRONG_ARGUMENT,
+            ) from None
         return Call(HANDLE, LITERAL_DICT, (StringImm(text),))
     if isinstance(value, (list, tuple)):
         return tuple([_annotation(v) for v in value])
     if isinstance(value, (str, int, float)):
         return value
-    raise fail(f"the value of an annotation is a text, a number, or a list or dictionary of such, not {value!r}")
+    raise fail(
+        f"the value of an annotation is a text, a number, or a list or dictionary of such, not {value!r}",
+        code=codes.WRONG_ARGUMENT,
+    )
 
 
 def _noted(session: Session, handle: Handle, key: str, value: AnnotationValue | None) -> None:
@@ -255,5 +262,9 @@ def _noted(session: Session, handle: Handle, key: str, value: AnnotationValue | 
     others = tuple((k, v) for k, v in stmt.annotations if k != key)
     if value is None and len(others) == len(stmt.annotations):
         known = ", ".join(repr(k) for k, _ in stmt.annotations)
-        raise fail(f"there is no annotation {key!r} here{f'; there are {known}' if known else ''}", path)
+        raise fail(
+            f"there is no annotation {key!r} here{f'; there are {known}' if known else ''}",
+            path,
+            code=codes.NOTHING_OF_THAT_NAME,
+        )
     session.apply(annotated(path, others if value is None else (*others, (key, value))))

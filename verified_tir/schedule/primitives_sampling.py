@@ -16,7 +16,7 @@ from verified_tir.ir.expr import IntImm, Load, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, Store
 from verified_tir.ir.visit import nodes_of
-from verified_tir.schedule import sampling
+from verified_tir.schedule import codes, sampling
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recorded_text import Unrecordable
@@ -69,11 +69,16 @@ class SamplingPrimitives(Primitives):
 
         def chosen(_: Session) -> int:
             if not candidates or len(candidates) != len(probs) or min(probs) < 0 or not sum(probs) > 0:
-                raise fail("sample_categorical takes candidates, and for each a probability that is not negative")
+                raise fail(
+                    "sample_categorical takes candidates, and for each a probability that is not negative",
+                    code=codes.WRONG_ARGUMENT,
+                )
             if decision is None:
                 return sampling.categorical(self._random, [float(p) for p in probs])
             if not 0 <= decision < len(candidates):
-                raise fail(f"there are {len(candidates)} candidates, and none of number {decision}")
+                raise fail(
+                    f"there are {len(candidates)} candidates, and none of number {decision}", code=codes.WRONG_ARGUMENT
+                )
             return int(decision)
 
         number = self._look("sample_categorical", chosen)
@@ -98,14 +103,17 @@ class SamplingPrimitives(Primitives):
             path, target = s.loop(loop)
             if not isinstance(target.extent, IntImm) or target.extent.value < 1:
                 raise fail(f"the extent of the loop over {target.var.name} is not a positive constant: no perfect tile "
-                           "of it can be sampled", path)  # fmt: skip
+                           "of it can be sampled", path, code=codes.NOT_CONSTANT)  # fmt: skip
             extent = target.extent.value
             if n < 1 or max_innermost_factor < 1:
-                raise fail("sample_perfect_tile takes a number of factors, and a largest one, that are positive")
+                raise fail(
+                    "sample_perfect_tile takes a number of factors, and a largest one, that are positive",
+                    code=codes.FACTORS_DO_NOT_FIT,
+                )
             if decision is None:
                 return sampling.perfect_tile(self._random, extent, n, max_innermost_factor)
             if len(decision) != n or any(f < 1 for f in decision):
-                raise fail(f"the decision {list(decision)} is not {n} positive factors")
+                raise fail(f"the decision {list(decision)} is not {n} positive factors", code=codes.FACTORS_DO_NOT_FIT)
             return sampling.refitted([int(f) for f in decision], extent)
 
         factors = self._look("sample_perfect_tile", chosen)
@@ -132,7 +140,10 @@ class SamplingPrimitives(Primitives):
             if decision is not None:
                 if decision not in candidates:
                     known = ", ".join(map(str, candidates))
-                    raise fail(f"block {name} has no location of number {decision}; there are {known}")
+                    raise fail(
+                        f"block {name} has no location of number {decision}; there are {known}",
+                        code=codes.WRONG_ARGUMENT,
+                    )
                 return int(decision), candidates[decision]
             numbers = list(candidates)
             self._random.shuffle(numbers)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verified_tir.elaborate.blocks import place_as_written
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
 from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic import verdict as v
@@ -34,23 +36,34 @@ def _exception(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines 
     from verified_tir.schedule.replay import replay, replay_later  # the interpreter, which only a refusal needs
 
     obligation, verdict = refusal.obligation, refusal.verdict
-    shown = program if obligation.where == "before" else refusal.would_be
+    shown, place = _shown(refusal, program, theorem)
     programs = _programs(refusal, program, theorem)
     if isinstance(verdict, v.Unknown):
         found = replay(programs, {})
         if found.confirmed:
             claim = f"{obligation.claim} (the solver could not decide it, but the programs differ when run)"
-            return Refuted(step, claim, shown, obligation.place, obligation=obligation, run=lambda: found,
+            return Refuted(step, claim, shown, place, obligation=obligation, run=lambda: found,
                            programs=programs)  # fmt: skip
-        return Undecided(step, obligation.claim, shown, obligation.place, obligation=obligation,
+        return Undecided(step, obligation.claim, shown, place, obligation=obligation,
                          solver_reason=verdict.reason)  # fmt: skip
     assert isinstance(verdict, v.Refuted)
     names = called(obligation, shown, refusal.would_be)
     model = verdict.model.values
     named = {names[name]: model[name] for name in sorted(model) if name in names}
     values = dict(sorted(named.items()))  # the solver's names end in numbers that count whatever was made before
-    return Refuted(step, obligation.claim, shown, obligation.place, obligation=obligation, counterexample=values,
+    return Refuted(step, obligation.claim, shown, place, obligation=obligation, counterexample=values,
                    run=replay_later(programs, values), programs=programs)  # fmt: skip
+
+
+def _shown(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> tuple[PrimFunc, Path]:
+    """The program in which the place of an obligation is marked, and that place.
+
+    A program as written is shown so, not with its blocks expanded, as the kernel saw it.
+    """
+    obligation = refusal.obligation
+    if theorem is None and obligation.name != "block":
+        return program, place_as_written(program.body, obligation.place)
+    return program if theorem is not None and obligation.where == "before" else refusal.would_be, obligation.place
 
 
 def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> Programs:

@@ -21,6 +21,7 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, S
 from verified_tir.ir.visit import children, free_vars, nodes_of, sub_statements, substitute
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.rewrite import expressions
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import split_label
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.fission import separate
@@ -65,7 +66,11 @@ def indices_of(session: Session, path: Path, buffer: Buffer) -> tuple[Expr, ...]
     for indices in found:
         if not any(nodes_of(e, Load) for e in indices):
             return tuple(_first_lane(e) for e in indices)
-    raise fail(f"the indices of {buffer.name} are read from memory, so no loops follow its layout", path)
+    raise fail(
+        f"the indices of {buffer.name} are read from memory, so no loops follow its layout",
+        path,
+        code=codes.NOT_OF_THIS_FORM,
+    )
 
 
 def _loads(e: Node, buffer: Buffer, values: dict[Var, Expr]) -> Iterator[tuple[Expr, ...]]:
@@ -281,7 +286,9 @@ def isolate(session: Session, nest: Nest, between: int, loop: Var) -> Path:
         k = depths[-1]
         stmt = session.stmt(path[:k])
         if not isinstance(stmt, Seq):
-            raise fail(f"{_what(stmt)} stands between the loops that are to follow", path[:k])
+            raise fail(
+                f"{_what(stmt)} stands between the loops that are to follow", path[:k], code=codes.NOT_PERFECTLY_NESTED
+            )
         if path[k] + 1 < len(stmt.stmts):
             top, _ = separate(session, path[:k], path[k] + 1, top)
         else:

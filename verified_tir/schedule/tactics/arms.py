@@ -24,6 +24,7 @@ from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import sub_statements, substitute
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.no_op import erase
@@ -42,7 +43,7 @@ def make_equal(session: Session, path: Path) -> None:
         change(session, (*path, k), arms[1 - k])
         now = session.at(path, If)
         if now.else_body is None or not structural_equal(now.then_body, now.else_body):
-            raise fail("the branch does something else where its condition is false", path)
+            raise fail("the branch does something else where its condition is false", path, code=codes.NOT_OF_THIS_FORM)
 
     session.first_of(partial(made, change, k) for change in (_rewritten, _replaced) for k in (1, 0))
 
@@ -51,7 +52,9 @@ def _rewritten(session: Session, path: Path, wanted: Stmt) -> None:
     """Rewrite the expressions of the statement at ``path`` to those of one of the same form."""
     found = _differences(session.stmt(path), wanted, (), {})
     if found is None:
-        raise fail("the branch does something else where its condition is false", path[:-1])
+        raise fail(
+            "the branch does something else where its condition is false", path[:-1], code=codes.NOT_OF_THIS_FORM
+        )
     for below, where, new in found:
         session.apply(rewritten((*path, *below), where, new))
 
@@ -96,4 +99,6 @@ def _replaced(session: Session, path: Path, wanted: Stmt) -> None:
     session.apply(Insert((*path, count - 1) if isinstance(old, Seq) and count else path, wanted, "after"))
     for k in range(count - 1, -1, -1):
         if not erase(session, (*path, k)):
-            raise fail("the branch does something else where its condition is false", path[:-1])
+            raise fail(
+                "the branch does something else where its condition is false", path[:-1], code=codes.NOT_OF_THIS_FORM
+            )

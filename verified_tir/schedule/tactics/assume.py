@@ -23,6 +23,7 @@ from verified_tir.kernel.region import instance
 from verified_tir.kernel.rules.axiom import Axiom
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule import codes
 from verified_tir.schedule.constraint import BufferConstraint, IndexFunction
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.constraints import of_padding, only_assumes
@@ -43,13 +44,14 @@ def described(session: Session, name: str | Buffer, predicate: Any, value: Any) 
         if value is None:
             raise fail(
                 f"that nobody touches elements of {buffer.name} is declared by transform_layout(…, pad_value=None), "
-                "not by a constraint"
+                "not by a constraint",
+                code=codes.WRONG_ARGUMENT,
             )
         return BufferConstraint(
             buffer, own, where.output, element_value(value, buffer, f"the constraint on {buffer.name}")
         )
     except IRError as problem:
-        raise fail(str(problem)) from problem
+        raise fail(str(problem), code=codes.CONDITION) from problem
 
 
 def function_of(given: Any, buffer: Buffer) -> IndexFunction:
@@ -83,7 +85,7 @@ def add_constraint(session: Session, c: BufferConstraint, before: Handle | None,
     try:
         condition = c.condition
     except IRError as problem:
-        raise fail(str(problem)) from problem
+        raise fail(str(problem), code=codes.CONDITION) from problem
     for_all(session, c.buffer, c.indices, condition, before, axiom, c)
 
 
@@ -97,12 +99,16 @@ def assume_padding(session: Session, name: str | Buffer) -> None:
     """RFC 77's stage: what the relation says of a parameter's padding, assumed where the program begins."""
     buffer, path = find_buffer(session, name)
     if path is not None:
-        raise fail(f"{buffer.name} is a local buffer: its padding is what the program stores there", path)
+        raise fail(
+            f"{buffer.name} is a local buffer: its padding is what the program stores there",
+            path,
+            code=codes.A_PARAMETER,
+        )
     known = assumed_paddings(session, buffer)
     if not known:
         owed = any(p.buffer is buffer and p.owed for p in session.theorem.paddings)
         why = ": the program writes it, and owes its padding at the end" if owed else ""
-        raise fail(f"{buffer.name} has no padding of which something may be assumed{why}")
+        raise fail(f"{buffer.name} has no padding of which something may be assumed{why}", code=codes.NOTHING_TO_CHANGE)
     for c in reversed(known):
         add_constraint(session, c, None, False)
 
@@ -112,17 +118,17 @@ def write_padding(session: Session, name: str | Buffer, value: Any = None) -> No
     ``T.undef()``."""
     buffer, path = find_buffer(session, name)
     if path is not None or not _is_written(session, buffer):
-        raise fail(f"{buffer.name} is not a parameter that the program writes", path or ())
+        raise fail(f"{buffer.name} is not a parameter that the program writes", path or (), code=codes.A_PARAMETER)
     known = [of_padding(p, True) for p in session.theorem.paddings if p.buffer is buffer and p.value is not None]
     known = [c for c in known if c.predicate is not FALSE]
     if not known:
-        raise fail(f"{buffer.name} has no padding that may be written")
+        raise fail(f"{buffer.name} has no padding that may be written", code=codes.NOTHING_TO_CHANGE)
     try:
         free = None if value is None else element_value(value, buffer, f"the padding of {buffer.name}")
     except IRError as problem:
-        raise fail(str(problem)) from problem
+        raise fail(str(problem), code=codes.CONDITION) from problem
     if free is not None and not any(isinstance(c.value, Undef) for c in known):
-        raise fail(f"{buffer.name} has no padding that may hold anything")
+        raise fail(f"{buffer.name} has no padding that may hold anything", code=codes.NOTHING_TO_CHANGE)
     for c in known:
         assert c.value is not None
         stored = free if free is not None and isinstance(c.value, Undef) else c.value
@@ -139,16 +145,17 @@ def assume(
 ) -> None:
     """Assume a condition; with a buffer, a function of its indices for all of its elements."""
     if at_end and (axiom or before is not None or name is None):
-        raise fail("at_end=True is for what is proved of a buffer, without before=")
+        raise fail("at_end=True is for what is proved of a buffer, without before=", code=codes.WRONG_ARGUMENT)
     if name is None:
         if not isinstance(condition, Expr):
             raise fail(
-                "a condition is an expression; one that is a function of indices needs the buffer they belong to"
+                "a condition is an expression; one that is a function of indices needs the buffer they belong to",
+                code=codes.WRONG_ARGUMENT,
             )
         try:
             claim = Assume(condition)
         except IRError as problem:
-            raise fail(str(problem)) from problem
+            raise fail(str(problem), code=codes.CONDITION) from problem
         _assume(session, claim, None, before, axiom)
         return
     buffer, _ = find_buffer(session, name)
@@ -158,7 +165,7 @@ def assume(
             raise IRError(f"this assumes nothing, since it is always true; {_OBJECTS}")
         for_all(session, buffer, every.inputs, every.output, before, axiom, at_end=at_end)
     except IRError as problem:
-        raise fail(str(problem)) from problem
+        raise fail(str(problem), code=codes.CONDITION) from problem
 
 
 def for_all(
@@ -168,10 +175,14 @@ def for_all(
     """Assume a condition for all indices of a buffer."""
     if at_end and (find_buffer(session, buffer)[1] is not None or not _is_written(session, buffer)):
         raise fail(
-            f"{buffer.name} is not a parameter that the program writes: nothing stands behind the last store to it"
+            f"{buffer.name} is not a parameter that the program writes: nothing stands behind the last store to it",
+            code=codes.A_PARAMETER,
         )
     if axiom and find_buffer(session, buffer)[1] is not None:
-        raise fail(f"{buffer.name} is not a parameter; what is in a local buffer is proved (axiom=False)")
+        raise fail(
+            f"{buffer.name} is not a parameter; what is in a local buffer is proved (axiom=False)",
+            code=codes.A_PARAMETER,
+        )
     extents = buffer.shape
     if axiom:
         own, condition, extents = _in_first_layout(session, buffer, own, condition, said)
@@ -195,7 +206,9 @@ def _assume(session: Session, stmt: Stmt, buffer: Buffer | None, before: Handle 
         _insert(session, stmt, buffer, before)
         return
     if before is not None:
-        raise fail("an axiom is assumed where the program begins; before= is for what is proved")
+        raise fail(
+            "an axiom is assumed where the program begins; before= is for what is proved", code=codes.WRONG_ARGUMENT
+        )
     session.apply(Axiom(stmt))
     _possible(session)
 
@@ -216,7 +229,8 @@ def _possible(session: Session) -> None:
             if session.solver.contradictory((*given, *facts)):
                 raise fail(
                     f"with this, the assumptions contradict each other: {_text_of(s)} is true of no "
-                    "input on which it is evaluated"
+                    "input on which it is evaluated",
+                    code=codes.CONTRADICTION,
                 )
 
 
@@ -265,7 +279,8 @@ def _in_first_layout(
     moved = substitute(moved, dict(zip(own, image, strict=True)))
     if any(n is buffer for n in walk(moved)):
         raise fail(
-            f"the assumption reads {buffer.name} at other indices than its own; assume that before the layout changes"
+            f"the assumption reads {buffer.name} at other indices than its own; assume that before the layout changes",
+            code=codes.CONDITION,
         )
     return x, moved, first.shape
 
@@ -291,7 +306,8 @@ def _not_of_padding(session: Session, c: BufferConstraint) -> None:
             if not declared and not isinstance(holds(box, apart, box.at_least_zero()), Proved):
                 raise fail(
                     f"{c} would speak of padding of {c.buffer.name} (where {_text(readable(box, inside))}); "
-                    "that is declared by transform_layout(…, pad_value=…): leave it out of the predicate"
+                    "that is declared by transform_layout(…, pad_value=…): leave it out of the predicate",
+                    code=codes.WRONG_ARGUMENT,
                 )
 
 

@@ -6,6 +6,7 @@ lowering makes a cooperative copy.
 
 from __future__ import annotations
 
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.buffers import checked_scope
@@ -24,7 +25,10 @@ def copied_at(session: Session, loop: Handle, block: str, which: tuple[str, int]
     """
     kind, number = which
     if isinstance(number, bool) or not isinstance(number, int):
-        raise fail(f"a buffer is given by its number among those that the block {kind}s, not by {number!r}")
+        raise fail(
+            f"a buffer is given by its number among those that the block {kind}s, not by {number!r}",
+            code=codes.NO_BUFFER,
+        )
     called = f"{buffer_in(session, block, which).name}_{checked_scope(scope).replace('.', '_')}"
     taken = session.block_names()
     copy = unused_name(called, {n for name in taken for n in (name, name.removesuffix("_back"))})

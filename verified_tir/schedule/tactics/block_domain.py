@@ -21,6 +21,7 @@ from verified_tir.ir.paths import Path, at
 from verified_tir.ir.stmt import Block, For, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
+from verified_tir.schedule import codes
 from verified_tir.schedule.session import Session, fail
 
 BlockMap = IndexMap | Callable[..., Any]
@@ -65,13 +66,18 @@ def map_of_block(session: Session, block: str, given: BlockMap, *, ranges: bool 
     dtype = INT64 if any(s.var.dtype is INT64 for s in loops) else INT32
     if isinstance(given, IndexMap):
         if len(given.inputs) != len(loops):
-            raise fail(_count(block, loops, len(given.inputs)), session.block(block)[0])
+            raise fail(_count(block, loops, len(given.inputs)), session.block(block)[0], code=codes.INDEX_MAP)
         try:
             return given.counted_in(dtype)
         except IRError as problem:
-            raise fail(f"the map of block {block}: {problem}", session.block(block)[0]) from problem
+            raise fail(
+                f"the map of block {block}: {problem}", session.block(block)[0], code=codes.INDEX_MAP
+            ) from problem
     if not callable(given):
-        raise fail(f"a map of a block's iteration variables is a function or an IndexMap, not {given!r}")
+        raise fail(
+            f"a map of a block's iteration variables is a function or an IndexMap, not {given!r}",
+            code=codes.WRONG_ARGUMENT,
+        )
     try:
         names = parameter_names(given, len(loops))
         inputs = [Var.fresh(name, dtype) for name in names]
@@ -80,7 +86,7 @@ def map_of_block(session: Session, block: str, given: BlockMap, *, ranges: bool 
         outputs = [_of_type(e, dtype) for e in (_ends(items) if ranges else items)]
         return IndexMap.from_func(lambda *xs: [_at(e, inputs, xs) for e in outputs], len(loops), dtype)
     except IRError as problem:
-        raise fail(f"the map of block {block}: {problem}", session.block(block)[0]) from problem
+        raise fail(f"the map of block {block}: {problem}", session.block(block)[0], code=codes.INDEX_MAP) from problem
 
 
 def _count(block: str, loops: Sequence[For], count: int) -> str:
@@ -120,10 +126,13 @@ def applied(mapping: IndexMap, loops: Sequence[For], *, simplified: bool = True)
         if s.var.dtype is not mapping.dtype:
             raise fail(
                 f"the loop over {s.var.name} counts in {s.var.dtype}, and the map in {mapping.dtype}: "
-                "all iteration variables of the block need one type"
+                "all iteration variables of the block need one type",
+                code=codes.TYPES_DIFFER,
             )
         if not (isinstance(s.min, IntImm) and s.min.value == 0):
-            raise fail(f"the loop over {s.var.name} does not start at 0; split or shift it first")
+            raise fail(
+                f"the loop over {s.var.name} does not start at 0; split or shift it first", code=codes.NOT_CONSTANT
+            )
     outputs = mapping.apply([s.var for s in loops])
     return tuple(shorter(e, ranges_of(loops)) for e in outputs) if simplified else outputs
 
@@ -147,4 +156,8 @@ def check_box(loops: Sequence[For], path: Path) -> None:
     inner = {s.var for s in loops}
     for s in loops:
         if inner & {*free_vars(s.min), *free_vars(s.extent)}:
-            raise fail(f"the range of the loop over {s.var.name} depends on another loop: not a box", path)
+            raise fail(
+                f"the range of the loop over {s.var.name} depends on another loop: not a box",
+                path,
+                code=codes.NOT_A_BOX,
+            )

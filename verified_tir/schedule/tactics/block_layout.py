@@ -16,7 +16,7 @@ from verified_tir.ir.sugar import all_of, binary
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -38,12 +38,20 @@ def transform_block_layout(session: Session, block: str, index_map: BlockMap, re
     mapping = map_of_block(session, block, index_map)
     loops = block_loops(session, block)
     if not loops:
-        raise fail(f"no loop stands around block {block}: there is nothing to map", session.block(block)[0])
+        raise fail(
+            f"no loop stands around block {block}: there is nothing to map",
+            session.block(block)[0],
+            code=codes.STANDS_ELSEWHERE,
+        )
     start = _start(session, block)
     check_box(loops, start)
     for s in loops:
         if s.kind != "serial":
-            raise fail(f"the loop over {s.var.name} is marked {s.kind}: map the block first, then mark it", start)
+            raise fail(
+                f"the loop over {s.var.name} is marked {s.kind}: map the block first, then mark it",
+                start,
+                code=codes.MARKED_LOOP,
+            )
     outputs = applied(mapping, loops, simplified=False)
     try:
         box = IndexMap(tuple(s.var for s in loops), outputs).on([s.extent for s in loops])
@@ -51,7 +59,7 @@ def transform_block_layout(session: Session, block: str, index_map: BlockMap, re
         new = [NewLoop(Var.fresh(f"ax{k}", n.dtype), zero, n) for k, n in enumerate(box.padded)]
         inverse, padding = box.inverse, box.padding(True)
     except IRError as problem:
-        raise fail(f"the map of block {block}: {problem}", start) from problem
+        raise fail(f"the map of block {block}: {problem}", start, code=codes.INDEX_MAP) from problem
     at = dict(zip(box.hit_vars, (s.var for s in new), strict=True))
     old = [substitute(e, at) for e in inverse]
     holes = [] if padding is FALSE else [negate(substitute(padding, at))]
@@ -71,7 +79,11 @@ def _start(session: Session, block: str) -> Path:
         if isinstance(stmt, For) or (isinstance(stmt, If) and stmt.else_body is None):
             continue
         what = "other statements share" if isinstance(stmt, Seq) else f"{type(stmt).__name__} stands in"
-        raise fail(f"{what} the loops of block {block}: give it loops of its own first (fission)", path[:k])
+        raise fail(
+            f"{what} the loops of block {block}: give it loops of its own first (fission)",
+            path[:k],
+            code=codes.NOT_PERFECTLY_NESTED,
+        )
     return start
 
 
@@ -122,9 +134,10 @@ def reorder_block_iter_var(session: Session, block: str, new_order: Sequence[int
     loops = block_loops(session, block)
     numbers = list(new_order) if isinstance(new_order, (list, tuple)) else None
     if numbers is None or any(isinstance(k, bool) or not isinstance(k, int) for k in numbers):
-        raise fail(f"the new order is a list of numbers, not {new_order!r}", path)
+        raise fail(f"the new order is a list of numbers, not {new_order!r}", path, code=codes.WRONG_ARGUMENT)
     if sorted(numbers) != list(range(len(loops))):
         raise fail(
             f"the new order {numbers} does not name each of the {len(loops)} iteration variables of block {block} once",
             path,
+            code=codes.WRONG_ARGUMENT,
         )

@@ -14,6 +14,7 @@ from verified_tir.ir.sugar import all_of, binary
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.logic.verdict import Refuted
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import annotated
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.block_domain import BlockMap, applied, block_loops, map_of_block
@@ -31,13 +32,19 @@ def storage_align(session: Session, block: str, buffer_index: int, axis: int, fa
     buffer = buffer_in(session, block, ("write", buffer_index))
     if session.allocation(buffer) is None:
         raise fail(
-            f"{buffer.name} is a parameter, whose strides are the caller's; align a copy of it (cache_write)", path
+            f"{buffer.name} is a parameter, whose strides are the caller's; align a copy of it (cache_write)",
+            path,
+            code=codes.A_PARAMETER,
         )
     rank = len(buffer.shape)
     if not -rank <= axis < rank:
-        raise fail(f"{buffer.name} has {rank} dimensions; an axis is in [{-rank}, {rank}), not {axis}", path)
+        raise fail(
+            f"{buffer.name} has {rank} dimensions; an axis is in [{-rank}, {rank}), not {axis}",
+            path,
+            code=codes.WRONG_ARGUMENT,
+        )
     if factor <= 0:
-        raise fail(f"the factor is positive, not {factor}", path)
+        raise fail(f"the factor is positive, not {factor}", path, code=codes.WRONG_ARGUMENT)
     axis %= rank
     before = dict(label.annotations).get(ALIGN, ())
     if not (isinstance(before, tuple) and all(_is_alignment(x) for x in before)):
@@ -52,7 +59,7 @@ def _is_alignment(x: AnnotationValue) -> bool:
 
 def _check_integer(name: str, value: object, path: Path) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise fail(f"{name} is an integer, not {value!r}", path)
+        raise fail(f"{name} is an integer, not {value!r}", path, code=codes.WRONG_ARGUMENT)
 
 
 def annotate_buffer_access(
@@ -62,12 +69,14 @@ def annotate_buffer_access(
     path, label = session.block(block)
     _check_integer("buffer_index", buffer_index, path)
     if buf_type not in ("read", "write"):
-        raise fail(f'the kind of access is "read" or "write", not {buf_type!r}', path)
+        raise fail(f'the kind of access is "read" or "write", not {buf_type!r}', path, code=codes.WRONG_ARGUMENT)
     buffer = buffer_in(session, block, (buf_type, buffer_index))
     mapping = map_of_block(session, block, gen_new_ranges, ranges=True)
     if len(mapping.outputs) != 2 * len(buffer.shape):
         raise fail(
-            f"{buffer.name} has {len(buffer.shape)} dimensions; {len(mapping.outputs) // 2} ranges are given", path
+            f"{buffer.name} has {len(buffer.shape)} dimensions; {len(mapping.outputs) // 2} ranges are given",
+            path,
+            code=codes.WRONG_ARGUMENT,
         )
     _check_region(session, block, buffer, buf_type == "write", mapping)
     key = f"explicit_{buf_type}_region"
@@ -93,7 +102,11 @@ def _check_region(session: Session, block: str, buffer: Buffer, write: bool, map
             inside = all_of([c for k, e in enumerate(n.indices) for c in _within(e, ends[2 * k], ends[2 * k + 1])])
             if _refuted(session, (*path, *where), inside):
                 verb = "written" if write else "read"
-                raise fail(f"what is {verb} of {buffer.name} may lie outside of the given region", (*path, *where))
+                raise fail(
+                    f"what is {verb} of {buffer.name} may lie outside of the given region",
+                    (*path, *where),
+                    code=codes.INDEX_MAP,
+                )
 
 
 def _within(index: Expr, begin: Expr, end: Expr) -> list[Expr]:

@@ -17,6 +17,7 @@ from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.region import instance
 from verified_tir.logic import formula as f
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import annotated, labelled
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.regions import box_of
@@ -33,15 +34,17 @@ def blockize(session: Session, place: Handle | Sequence[str], name: str = "") ->
         span, otherwise = Span(session.loop(place)[0]), ""
     else:
         if not place:
-            raise fail("blockize takes a loop, or the names of blocks")
+            raise fail("blockize takes a loop, or the names of blocks", code=codes.WRONG_ARGUMENT)
         span = span_around(session, [session.block(b)[0] for b in place])
         otherwise = f"outer_{'_'.join(place)}_"
     inside = [n.name for stmt in span.stmts(session) for n in nodes_of(stmt, Block)]
     if not name and not inside:
-        raise fail("no block stands in the nest to name it after; give a name", span.path)
+        raise fail("no block stands in the nest to name it after; give a name", span.path, code=codes.NAME_IS_TAKEN)
     called = name or otherwise or f"{inside[0]}_o"
     if session.has_block(called):
-        raise fail(f"there is a block called {called!r} already; give another name", span.path)
+        raise fail(
+            f"there is a block called {called!r} already; give another name", span.path, code=codes.NAME_IS_TAKEN
+        )
     session.apply(labelled(span.path, called, span.count))
     reads, writes = regions(session, span.path)
     session.apply(annotated(span.path, (("reads", reads), ("writes", writes))))

@@ -11,6 +11,7 @@ import re
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, DeclBuffer
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import rescoped
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in, find_buffer
@@ -38,22 +39,28 @@ def buffer_arguments(
     """
     if isinstance(block, Buffer) or (isinstance(block, str) and _means_buffer(session, block, buffer, scope)):
         if buffer is not None and not isinstance(buffer, str):
-            raise fail("a buffer that is named first is followed by a scope; TVM's form names a block first")
+            raise fail(
+                "a buffer that is named first is followed by a scope; TVM's form names a block first",
+                code=codes.WRONG_ARGUMENT,
+            )
         if scope is not None and buffer is not None:
             if loop is not None:
-                raise fail("a buffer that is named first is followed by a scope and a loop, and no more")
+                raise fail(
+                    "a buffer that is named first is followed by a scope and a loop, and no more",
+                    code=codes.WRONG_ARGUMENT,
+                )
             scope, loop = None, scope
         block, buffer, scope = None, block, buffer if buffer is not None else scope
     if buffer is None:
-        raise fail("name a buffer: (block, buffer, scope), or (buffer, scope)")
+        raise fail("name a buffer: (block, buffer, scope), or (buffer, scope)", code=codes.NO_BUFFER)
     if isinstance(buffer, bool):
-        raise fail(f"a buffer is its name, itself or its number, not {buffer}")
+        raise fail(f"a buffer is its name, itself or its number, not {buffer}", code=codes.NO_BUFFER)
     if isinstance(buffer, int):
         buffer = (index, buffer)
     if isinstance(buffer, list):
         buffer = tuple(buffer)
     if block is None and isinstance(buffer, tuple):
-        raise fail("a buffer by number is one of a block's: name the block, or the buffer")
+        raise fail("a buffer by number is one of a block's: name the block, or the buffer", code=codes.NO_BUFFER)
     return block, buffer, checked_scope(scope) if scope is not None else "global", loop
 
 
@@ -63,9 +70,13 @@ def checked_scope(scope: object, path: Path = ()) -> str:
     :raises TacticFailed: if its first word is none that TVM knows.
     """
     if not isinstance(scope, str):
-        raise fail(f"a storage scope is a text such as 'shared', not {scope!r}", path)
+        raise fail(f"a storage scope is a text such as 'shared', not {scope!r}", path, code=codes.WRONG_ARGUMENT)
     if re.split("[.:]", scope)[0] not in SCOPES or not re.fullmatch(r"[\w.:-]+", scope):
-        raise fail(f"there is no storage scope {scope!r}; its first word is one of {', '.join(sorted(SCOPES))}", path)
+        raise fail(
+            f"there is no storage scope {scope!r}; its first word is one of {', '.join(sorted(SCOPES))}",
+            path,
+            code=codes.NOTHING_OF_THAT_NAME,
+        )
     return scope
 
 
@@ -90,7 +101,7 @@ def buffer_anywhere(session: Session, which: BufferIn) -> Buffer:
     if len(found) == 1:
         return found[0]
     if isinstance(which, tuple):
-        raise fail("a buffer by number is one of a block's: name the block, or the buffer")
+        raise fail("a buffer by number is one of a block's: name the block, or the buffer", code=codes.NO_BUFFER)
     return find_buffer(session, which)[0]
 
 
@@ -104,7 +115,10 @@ def set_scope(session: Session, block: str | None, buffer: BufferIn, scope: str)
     chosen = buffer_of(session, block, buffer)
     path = session.allocation(chosen)
     if path is None:
-        raise fail(f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write")
+        raise fail(
+            f"{chosen.name} is a parameter, whose memory is the caller's: copy it, by cache_read or cache_write",
+            code=codes.A_PARAMETER,
+        )
     session.apply(rescoped(path, scope))
 
 

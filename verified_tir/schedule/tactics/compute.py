@@ -13,6 +13,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.race_free import MARKED
 from verified_tir.kernel.rules.erase import Erase
+from verified_tir.schedule import codes
 from verified_tir.schedule.moves import recompute
 from verified_tir.schedule.rule_builders import of_kind
 from verified_tir.schedule.session import Handle, Session, fail
@@ -39,7 +40,9 @@ def compute_at(session: Session, block: Handle, loop: Handle, *, unit_loops: boo
     body = session.stmt((*where, 0))
     box = box_of(body, producer.buffer, session.ranges((*where, 0)), writes=False)
     if box is None:
-        raise fail(f"the loop over {consumer.var.name} does not read {producer.buffer.name}", where)
+        raise fail(
+            f"the loop over {consumer.var.name} does not read {producer.buffer.name}", where, code=codes.NOT_USED_THERE
+        )
     place = (*where, 0, 0) if isinstance(body, Seq) else (*where, 0)
     again = again_for(producer, box, session.ranges(place))
     licensed = _made_serial(session, where, len(producer.nest) - 1)

@@ -19,6 +19,7 @@ from verified_tir.ir.stmt import Block, Stmt, Store
 from verified_tir.ir.sugar import all_of, const
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import parts, rewritten, together
 from verified_tir.schedule.moves import NewLoop, nest
 from verified_tir.schedule.session import Session, fail
@@ -35,7 +36,7 @@ def copied_where_written(session: Session, source: Buffer, consumers: Sequence[P
     writers = [p for p, _ in session.stores_to(source) if p < first]
     steps = session.parting(writers[-1], first) if writers else None
     if steps is None:
-        raise fail(f"nothing writes {source.name} before its consumers", first)
+        raise fail(f"nothing writes {source.name} before its consumers", first, code=codes.NOT_USED_THERE)
     where = writers[-1][: steps + 1]
     box = box_of(session.stmt(where), source, session.ranges(where), reads=False)
     assert box is not None
@@ -69,5 +70,5 @@ def _redirect(session: Session, place: Path, source: Buffer, copy: Buffer, after
         if isinstance(e, Load) and e.buffer is source
     ]
     if not edits:
-        raise fail(f"{source.name} is not read there", place)
+        raise fail(f"{source.name} is not read there", place, code=codes.NOT_USED_THERE)
     session.apply(together(edits))

@@ -35,7 +35,7 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import nodes_of, substitute
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
@@ -52,11 +52,13 @@ def decompose_padding(session: Session, block: str, loop: Handle) -> str:
     place, store = _padded(session, block)
     where, outer = session.loop(loop)
     if place[: len(where)] != where:
-        raise fail(f"block {block} does not stand inside the loop over {outer.var.name}", where)
+        raise fail(
+            f"block {block} does not stand inside the loop over {outer.var.name}", where, code=codes.STANDS_ELSEWHERE
+        )
     allocated = session.allocation(store.buffer)
     if allocated is not None and allocated[: len(where)] == where:
         what = f"{store.buffer.name} is allocated inside the loop over {outer.var.name}"
-        raise fail(f"{what}, so it cannot be filled before", allocated)
+        raise fail(f"{what}, so it cannot be filled before", allocated, code=codes.STANDS_ELSEWHERE)
     name = unused_name(f"{block}_pad_const", session.block_names())
     filling = _fill(session.stmt(where), place[len(where) :], store, name)
     again = _box_filled(session, where, store, name)
@@ -107,14 +109,20 @@ def _padded(session: Session, block: str) -> tuple[Path, Store]:
     path, label = session.block(block)
     store = label.body
     if not isinstance(store, Store):
-        raise fail(f"block {block} contains more than one store", path)
+        raise fail(f"block {block} contains more than one store", path, code=codes.NOT_OF_THIS_FORM)
     choice = store.value
     if not isinstance(choice, (IfThenElse, Select)):
-        raise fail(f"block {block} does not store T.if_then_else(condition, value, padding)", path)
+        raise fail(
+            f"block {block} does not store T.if_then_else(condition, value, padding)", path, code=codes.NOT_OF_THIS_FORM
+        )
     if choice.dtype.lanes > 1 or store.predicate is not None:
-        raise fail(f"block {block} stores a vector; decompose before vectorizing", path)
+        raise fail(f"block {block} stores a vector; decompose before vectorizing", path, code=codes.VECTORS)
     if nodes_of(choice.false_value, Load):
-        raise fail(f"the padding value of block {block} is read from memory; it must be known to be filled in", path)
+        raise fail(
+            f"the padding value of block {block} is read from memory; it must be known to be filled in",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     return path, store
 
 
@@ -142,7 +150,10 @@ def _fill(nest: Stmt, way: Path, store: Store, name: str) -> Stmt:
             return If(c, inner)
         case Seq() | Block(is_label=True) | Allocate() | DeclBuffer():
             return inner
-    raise fail("between the loop and the block stands something other than loops, guards and allocations")
+    raise fail(
+        "between the loop and the block stands something other than loops, guards and allocations",
+        code=codes.NOT_PERFECTLY_NESTED,
+    )
 
 
 def _box_filled(session: Session, where: Path, store: Store, name: str) -> Stmt | None:

@@ -22,7 +22,7 @@ from verified_tir.ir.stmt import Block, For, If, Stmt
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import substitute
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.boundaries import boundaries
@@ -81,7 +81,7 @@ def _reduce(session: Session, path: Path, condition: Expr) -> None:
         if _drop(session, path, condition):
             simplify(session, path)
             return
-    raise fail(f"no cut of the loop over {loop.var.name} decides the condition", path)
+    raise fail(f"no cut of the loop over {loop.var.name} decides the condition", path, code=codes.NOTHING_TO_CHANGE)
 
 
 def _cut_off(session: Session, path: Path, mid: Expr) -> None:

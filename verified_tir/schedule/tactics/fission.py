@@ -6,6 +6,7 @@ from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, seq
 from verified_tir.ir.visit import mentions
+from verified_tir.schedule import codes
 from verified_tir.schedule.moves import fission as fission_at
 from verified_tir.schedule.moves import fuse, join_index_sets, swap
 from verified_tir.schedule.rule_builders import moved, split_label
@@ -23,7 +24,7 @@ def fission(
     """
     path, target = session.loop(loop)
     if after is not None and position is not None:
-        raise fail("fission takes a position or a place to cut after, not both", path)
+        raise fail("fission takes a position or a place to cut after, not both", path, code=codes.WRONG_ARGUMENT)
     if after is not None:
         where, index = _after(session, path, target, after)
     else:
@@ -40,10 +41,16 @@ def _position(session: Session, path: Path, target: For, position: int) -> tuple
             case For() | If(else_body=None) | Block(is_label=True):
                 where = (*where, 0)
             case _:
-                raise fail(f"the loop over {target.var.name} holds one statement only", path)
+                raise fail(
+                    f"the loop over {target.var.name} holds one statement only", path, code=codes.NOT_PERFECTLY_NESTED
+                )
     count = len(session.at(where, Seq).stmts)
     if isinstance(position, bool) or not isinstance(position, int) or not 0 < position < count:
-        raise fail(f"the body has {count} statements, so position is from 1 to {count - 1}, not {position!r}", where)
+        raise fail(
+            f"the body has {count} statements, so position is from 1 to {count - 1}, not {position!r}",
+            where,
+            code=codes.WRONG_ARGUMENT,
+        )
     return where, position
 
 
@@ -52,12 +59,12 @@ def _after(session: Session, path: Path, target: For, after: Handle) -> tuple[Pa
     place = session.place(after)
     name = after if isinstance(after, str) else after.name
     if place[: len(path)] != path or place == path:
-        raise fail(f"{name} does not stand inside the loop over {target.var.name}", path)
+        raise fail(f"{name} does not stand inside the loop over {target.var.name}", path, code=codes.STANDS_ELSEWHERE)
     for k in range(len(place) - 1, len(path), -1):
         stmt = session.stmt(place[:k])
         if isinstance(stmt, Seq) and place[k] + 1 < len(stmt.stmts):
             return place[:k], place[k] + 1
-    raise fail(f"nothing comes after {name} in the loop over {target.var.name}", path)
+    raise fail(f"nothing comes after {name} in the loop over {target.var.name}", path, code=codes.NOTHING_TO_CHANGE)
 
 
 def separate(
@@ -86,7 +93,11 @@ def separate(
             where, position = two[:-1], two[-1]
             continue
         if isinstance(stmt, Allocate):
-            raise fail(f"the buffer {stmt.buffer.name} is allocated between the loop and the cut", around)
+            raise fail(
+                f"the buffer {stmt.buffer.name} is allocated between the loop and the cut",
+                around,
+                code=codes.NOT_PERFECTLY_NESTED,
+            )
         second = _second_part(stmt, session.stmt(where), position)
         if isinstance(stmt, Block):
             session.apply(split_label(around, position, label or f"{stmt.name}_0"))
@@ -102,7 +113,7 @@ def separate(
         if around == top:
             return one, two
         where, position = two[:-1], two[-1]
-    raise fail("there is nothing to split", top)
+    raise fail("there is nothing to split", top, code=codes.NOTHING_TO_CHANGE)
 
 
 def _second_part(stmt: Stmt, body: Stmt, position: int) -> Stmt:
@@ -115,13 +126,17 @@ def merge(session: Session, first: Handle, second: Handle) -> Var:
     path, a = session.loop(first)
     other, b = session.loop(second)
     if a is b:
-        raise fail("a loop cannot be merged with itself", path)
+        raise fail("a loop cannot be merged with itself", path, code=codes.WRONG_ARGUMENT)
     if not path or path[:-1] != other[:-1] or not isinstance(session.stmt(path[:-1]), Seq):
-        raise fail(f"the loops over {a.var.name} and {b.var.name} do not stand in one sequence of statements", path)
+        raise fail(
+            f"the loops over {a.var.name} and {b.var.name} do not stand in one sequence of statements",
+            path,
+            code=codes.STANDS_ELSEWHERE,
+        )
     if other[-1] != path[-1] + 1:
         between = other[-1] - path[-1] - 1
         what = f"{between} statements stand between them" if between > 0 else "it comes before the first"
-        raise fail(f"the second loop does not follow the first directly: {what}", path)
+        raise fail(f"the second loop does not follow the first directly: {what}", path, code=codes.STANDS_ELSEWHERE)
     where, position = path[:-1], path[-1]
     if session.attempt(join_index_sets(where, position)):
         session.follow(b.body, a.body)

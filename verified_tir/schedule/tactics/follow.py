@@ -29,7 +29,7 @@ from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import parts, rewritten
 from verified_tir.schedule.loop_layout import Layout, choices, layout_of
 from verified_tir.schedule.moves import NewLoop
@@ -63,13 +63,16 @@ def sequential_buffer_access(
     """
     if isinstance(block, Buffer) or (isinstance(block, str) and isinstance(buffer, str) and _swapped(session, buffer)):
         if not isinstance(buffer, str):
-            raise fail(f"sequential_buffer_access takes a buffer and a block or loop, not {buffer!r} and {block!r}")
+            raise fail(
+                f"sequential_buffer_access takes a buffer and a block or loop, not {buffer!r} and {block!r}",
+                code=codes.WRONG_ARGUMENT,
+            )
         buffer, block = block, buffer
     assert not isinstance(block, Buffer)
     if isinstance(block, str):
         found, within = buffer_in(session, block, buffer), session.block(block)[0]
     elif isinstance(buffer, tuple):
-        raise fail(f"{buffer!r} is a buffer of a block; say which block")
+        raise fail(f"{buffer!r} is a buffer of a block; say which block", code=codes.NO_BUFFER)
     else:
         found, within = find_buffer(session, buffer)[0], () if block is None else session.loop(block)[0]
     numbers = [k for k, leaf in enumerate(leaves(session)) if leaf[: len(within)] == within]
@@ -90,8 +93,11 @@ def sequential_buffer_access(
     if not done:
         where = "" if block is None else f" in {block if isinstance(block, str) else block.name}"
         if not any(numbers[0] <= k < len(leaves(session)) - after for k, _ in _sites(session, found)):
-            raise fail(f"nothing accesses {found.name}{where}")
-        raise fail(f"no loop nest around an access of {found.name}{where} has a loop that its indices use")
+            raise fail(f"nothing accesses {found.name}{where}", code=codes.NOT_USED_THERE)
+        raise fail(
+            f"no loop nest around an access of {found.name}{where} has a loop that its indices use",
+            code=codes.NOTHING_TO_CHANGE,
+        )
     return done
 
 
@@ -222,9 +228,17 @@ def _check_segment(segment: Segment) -> None:
     inner = {s.var for s in segment.loops}
     for s in segment.loops:
         if inner & {*free_vars(s.min), *free_vars(s.extent)}:
-            raise fail(f"the range of the loop over {s.var.name} depends on another: not a box", segment.start)
+            raise fail(
+                f"the range of the loop over {s.var.name} depends on another: not a box",
+                segment.start,
+                code=codes.NOT_A_BOX,
+            )
         if s.kind == "thread_binding":
-            raise fail(f"the loop over {s.var.name} is bound to {s.thread}; follow the layout first", segment.start)
+            raise fail(
+                f"the loop over {s.var.name} is bound to {s.thread}; follow the layout first",
+                segment.start,
+                code=codes.MARKED_LOOP,
+            )
 
 
 def _layouts(segment: Segment, nest: Nest, k: int, buffer: Buffer) -> Iterator[Layout]:
@@ -244,7 +258,11 @@ def _layouts(segment: Segment, nest: Nest, k: int, buffer: Buffer) -> Iterator[L
         except IndexMapError as reason:
             problem = problem or reason
     if not found:
-        raise fail(f"the accesses of {buffer.name} do not determine the iteration: {problem}", segment.start)
+        raise fail(
+            f"the accesses of {buffer.name} do not determine the iteration: {problem}",
+            segment.start,
+            code=codes.NOT_INVERTIBLE,
+        )
 
 
 def _reindex(session: Session, segment: Segment, layout: Layout, buffer: Buffer, licence: str) -> None:

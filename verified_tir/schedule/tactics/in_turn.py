@@ -17,7 +17,7 @@ from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import substitute
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import largest_parts, narrowed, rewritten
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Handle, Session, fail
@@ -36,12 +36,16 @@ def nest_between(session: Session, handles: Sequence[Handle]) -> tuple[Path, lis
     """The perfect nest (loops, guards, labels) from the outermost to the innermost of the given loops."""
     places = [session.loop(h) for h in handles]
     if len({s for _, s in places}) != len(places):
-        raise fail("a loop is named twice", places[0][0])
+        raise fail("a loop is named twice", places[0][0], code=codes.WRONG_ARGUMENT)
     found = sorted(places, key=lambda pair: len(pair[0]))
     start, innermost = found[0][0], found[-1][0]
     for p, s in found:
         if innermost[: len(p)] != p:
-            raise fail(f"the loops over {s.var.name} and {found[-1][1].var.name} are not nested in one another", start)
+            raise fail(
+                f"the loops over {s.var.name} and {found[-1][1].var.name} are not nested in one another",
+                start,
+                code=codes.STANDS_ELSEWHERE,
+            )
     chain: list[Stmt] = []
     path: Path = start
     while True:
@@ -50,7 +54,11 @@ def nest_between(session: Session, handles: Sequence[Handle]) -> tuple[Path, lis
         if path == innermost:
             break
         if not isinstance(stmt, (For, Block)) and not (isinstance(stmt, If) and stmt.else_body is None):
-            raise fail("between the loops stands something other than loops and guards (fission it out first)", path)
+            raise fail(
+                "between the loops stands something other than loops and guards (fission it out first)",
+                path,
+                code=codes.NOT_PERFECTLY_NESTED,
+            )
         path = (*path, innermost[len(path)])
     return start, chain, [s for s in chain if isinstance(s, For)]
 

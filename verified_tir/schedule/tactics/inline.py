@@ -28,6 +28,7 @@ from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Drop
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import expression_at, replace_expression, rewritten
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access
@@ -69,11 +70,19 @@ def inlined_buffer(session: Session, block: str) -> Buffer:
     buffers = list(dict.fromkeys(n.buffer for n in nodes_of(label, Store)))
     if len(buffers) != 1:
         names = ", ".join(b.name for b in buffers) or "nothing"
-        raise fail(f"block {block} stores to {names}; what is inlined is stored to one buffer", path)
+        raise fail(
+            f"block {block} stores to {names}; what is inlined is stored to one buffer",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     (buffer,) = buffers
     if not session.find(Allocate, lambda s: s.buffer is buffer):
         what = "a view of another buffer" if buffer not in session.func.buffers else "seen when the function has ended"
-        raise fail(f"block {block} stores to {buffer.name}, which is {what}; only local buffers are inlined", path)
+        raise fail(
+            f"block {block} stores to {buffer.name}, which is {what}; only local buffers are inlined",
+            path,
+            code=codes.A_PARAMETER,
+        )
     return buffer
 
 
@@ -85,13 +94,23 @@ def only_accessed(session: Session, buffer: Buffer) -> None:
     for path, stmt in places(session.func.body, lambda s: True):
         for n in walk(_own(stmt)):
             if isinstance(n, Buffer) and n.data is buffer.data and n is not buffer:
-                raise fail(f"{n.name} is another view of {buffer.name}; a buffer with views is not inlined", path)
+                raise fail(
+                    f"{n.name} is another view of {buffer.name}; a buffer with views is not inlined",
+                    path,
+                    code=codes.OTHER_VIEWS,
+                )
             if isinstance(n, Call) and not is_pure(n.op) and any(m is buffer.data for a in n.args for m in walk(a)):
-                raise fail(f"{buffer.name} is passed to {n.op}, which may do anything with it", path)
+                raise fail(
+                    f"{buffer.name} is passed to {n.op}, which may do anything with it", path, code=codes.OPAQUE_CALL
+                )
         if isinstance(stmt, Store) and stmt.buffer is buffer:
             call = next((n for n in nodes_of(stmt.value, Call) if not is_pure(n.op)), None)
             if call is not None:
-                raise fail(f"the value calls {call.op}, which is opaque: it is called once, where it stands", path)
+                raise fail(
+                    f"the value calls {call.op}, which is opaque: it is called once, where it stands",
+                    path,
+                    code=codes.OPAQUE_CALL,
+                )
 
 
 def _own(stmt: Stmt) -> Node:
@@ -129,10 +148,14 @@ def inline_read(session: Session, path: Path, where: ExprPath) -> None:
 
     def replaced(new: Expr) -> None:
         if any(n.buffer is buffer for n in nodes_of(new, Load)):
-            raise fail(f"{buffer.name} is computed from itself, as in a reduction: no expression gives its value", path)
+            raise fail(
+                f"{buffer.name} is computed from itself, as in a reduction: no expression gives its value",
+                path,
+                code=codes.NOT_OF_THIS_FORM,
+            )
         replace_with(session, path, where, new)
 
-    nothing = fail(f"nothing is stored to {buffer.name} before it is read here", path)
+    nothing = fail(f"nothing is stored to {buffer.name} before it is read here", path, code=codes.NOT_USED_THERE)
     session.first_of((partial(replaced, new) for new in proposals(session, path, where, load)), nothing)
 
 
@@ -144,7 +167,9 @@ def proposals(session: Session, path: Path, where: ExprPath, load: Load) -> Iter
     lane = None
     if load.dtype.lanes > 1:
         if load.buffer.dtype.lanes > 1 or load.predicate is not None:
-            raise fail(f"{load.buffer.name} is read under a mask, or its elements are vectors", path)
+            raise fail(
+                f"{load.buffer.name} is read under a mask, or its elements are vectors", path, code=codes.VECTORS
+            )
         lane = Var.fresh("lane", load.indices[-1].dtype.scalar)
     place = Place(session, path, where, lane, load.dtype.lanes)
     indices = tuple(_scalar(i, lane) for i in load.indices)
@@ -189,7 +214,7 @@ def _vector(value: Expr, lane: Var, lanes: int, path: Path) -> Expr:
     try:
         return all_lanes.spread(all_lanes.of(value))
     except NoVector as reason:
-        raise fail(f"the value has no vector form: {reason}", path) from reason
+        raise fail(f"the value has no vector form: {reason}", path, code=codes.VECTORS) from reason
 
 
 def replace_with(session: Session, path: Path, where: ExprPath, new: Expr) -> None:

@@ -21,6 +21,7 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
+from verified_tir.schedule import codes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.pad_value import of_buffer, reads_memory, transformed, write_padding
 from verified_tir.schedule.tactics.pad_value import pad_value as padding_value
@@ -37,7 +38,7 @@ BufferIn: TypeAlias = "str | Buffer | tuple[str, int]"
 def find_buffer(session: Session, name: str | Buffer) -> tuple[Buffer, Path | None]:
     """A parameter (path ``None``) or an allocated buffer (the path of its allocation)."""
     if not isinstance(name, (str, Buffer)):
-        raise fail(f"a buffer is given by its name or itself, not by {name!r}")
+        raise fail(f"a buffer is given by its name or itself, not by {name!r}", code=codes.NO_BUFFER)
     everything: list[tuple[Buffer, Path | None]] = [(b, None) for b in session.func.buffers]
     everything += [(s.buffer, p) for p, s in session.find(Allocate)]
     same = [pair for pair in everything if pair[0] is name]
@@ -45,9 +46,12 @@ def find_buffer(session: Session, name: str | Buffer) -> tuple[Buffer, Path | No
     found = same or [pair for pair in everything if pair[0].name == wanted]
     if not found:
         known = ", ".join(b.name for b, _ in everything)
-        raise fail(f"there is no buffer called {wanted!r}; the buffers are {known}")
+        raise fail(f"there is no buffer called {wanted!r}; the buffers are {known}", code=codes.NO_BUFFER)
     if len(found) > 1:
-        raise fail(f"there are {len(found)} buffers called {wanted!r}; give the one of Schedule.buffers that is meant")
+        raise fail(
+            f"there are {len(found)} buffers called {wanted!r}; give the one of Schedule.buffers that is meant",
+            code=codes.AMBIGUOUS_BUFFER,
+        )
     return found[0]
 
 
@@ -68,7 +72,9 @@ def buffer_in(session: Session, block: str, which: BufferIn) -> Buffer:
             if not 0 <= k < len(found):
                 names = ", ".join(b.name for b in found) or "none"
                 why = f"; what its opaque calls {kind} is not known" if opaque_calls(label.body) else ""
-                raise fail(f"block {block} has no {kind} buffer number {k}; it {kind}s {names}{why}")
+                raise fail(
+                    f"block {block} has no {kind} buffer number {k}; it {kind}s {names}{why}", code=codes.NO_BUFFER
+                )
             return found[k]
         case str() | Buffer():
             name = which if isinstance(which, str) else which.name
@@ -76,8 +82,8 @@ def buffer_in(session: Session, block: str, which: BufferIn) -> Buffer:
                 if b is which or b.name == name:
                     return b
             names = ", ".join(dict.fromkeys(b.name for b in (*writes, *reads)))
-            raise fail(f"block {block} does not use {name}; it uses {names}")
-    raise fail(f'a buffer of a block is its name, ("read", k) or ("write", k), not {which!r}')
+            raise fail(f"block {block} does not use {name}; it uses {names}", code=codes.NO_BUFFER)
+    raise fail(f'a buffer of a block is its name, ("read", k) or ("write", k), not {which!r}', code=codes.NO_BUFFER)
 
 
 def _initialised(body: Stmt) -> set[Buffer]:
@@ -91,7 +97,7 @@ def _initialised(body: Stmt) -> set[Buffer]:
 def numbered(kind: Literal["read", "write"], which: BufferIn | int) -> BufferIn:
     """A buffer of a block, where a plain number counts those that it reads or writes."""
     if isinstance(which, bool):
-        raise fail(f"a buffer is its name, itself or its number, not {which}")
+        raise fail(f"a buffer is its name, itself or its number, not {which}", code=codes.NO_BUFFER)
     return (kind, which) if isinstance(which, int) else which
 
 
@@ -102,7 +108,7 @@ def find_symbol(session: Session, name: str) -> Var:
     found = next((v for v in symbols if v.name == name), None)
     if found is None:
         names = ", ".join(dict.fromkeys(v.name for v in symbols)) or "none"
-        raise fail(f"there is no symbol called {name!r}; there are {names}")
+        raise fail(f"there is no symbol called {name!r}; there are {names}", code=codes.NOTHING_OF_THAT_NAME)
     return found
 
 
@@ -149,12 +155,16 @@ def transform_layout(
     """
     buffer, path = find_buffer(session, name)
     if not (isinstance(index_map, IndexMap) or callable(index_map)):
-        raise fail(f"a layout is a function of the indices or an IndexMap, not {index_map!r}", path or ())
+        raise fail(
+            f"a layout is a function of the indices or an IndexMap, not {index_map!r}",
+            path or (),
+            code=codes.WRONG_ARGUMENT,
+        )
     try:
         mapping = map_of_buffer(buffer, index_map)
         layout = layout_map(mapping, buffer, shape)
     except IRError as problem:
-        raise fail(f"layout of {buffer.name}: {problem}", path or ()) from problem
+        raise fail(f"layout of {buffer.name}: {problem}", path or (), code=codes.INDEX_MAP) from problem
     lay_out(session, buffer, layout, pad_value, mapping.separators)
 
 
@@ -178,16 +188,22 @@ def set_axis_separator(
     if not isinstance(positions, (list, tuple)) or any(
         isinstance(k, bool) or not isinstance(k, int) for k in positions
     ):
-        raise fail(f"axis separators are a list of numbers, not {positions!r}", path)
+        raise fail(f"axis separators are a list of numbers, not {positions!r}", path, code=codes.WRONG_ARGUMENT)
     try:
         positions = list(stored(positions, numbering))
     except IRError as problem:
         raise fail(str(problem), path) from None
     rank = len(buffer.shape)
     if list(positions) != sorted(positions) or any(not 0 <= k <= rank for k in positions):
-        raise fail(f"axis separators {list(positions)} must ascend within the {rank} dimensions of {buffer.name}", path)
+        raise fail(
+            f"axis separators {list(positions)} must ascend within the {rank} dimensions of {buffer.name}",
+            path,
+            code=codes.WRONG_ARGUMENT,
+        )
     if find_buffer(session, buffer)[0] is not buffer:
-        raise fail(f"{buffer.name} is a view; axis separators are those of a whole buffer", path)
+        raise fail(
+            f"{buffer.name} is a view; axis separators are those of a whole buffer", path, code=codes.OTHER_VIEWS
+        )
     dtype = buffer.shape[0].dtype if buffer.shape else const(0).dtype
     same = layout_map(IndexMap.identity(rank, dtype), buffer)
     lay_out(session, buffer, same, separators=tuple(positions))

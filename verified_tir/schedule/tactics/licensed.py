@@ -18,6 +18,7 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.kernel.rules.reorder import Reorder
 from verified_tir.logic.formula import Term
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.session import Session, TacticFailed, allocated, fail, owner, with_hint
 
@@ -50,7 +51,7 @@ def check_word(session: Session, data: Var, word: str) -> None:
     origins = session.origins(data)  # one that was made since is not in the first program
     known = {mine, *(b.name for b in allocated(session.theorem.before) if b.data in origins)}
     if word not in known:
-        raise fail(f"the reduction is one into {mine}, not into {word!r}")
+        raise fail(f"the reduction is one into {mine}, not into {word!r}", code=codes.NOT_REASSOCIABLE)
 
 
 def in_another_order(session: Session, builder: RuleBuilder, licence: str, primitive: str = "reorder") -> None:

@@ -20,7 +20,7 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, Stmt
 from verified_tir.ir.sugar import const
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop, builder
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.loops import cut
@@ -56,21 +56,33 @@ def _lengths(target: For, factors: Sequence[int | None], path: Path) -> list[Exp
     :raises TacticFailed: if the factors make no sense, or a constant range is shorter than they are together.
     """
     if isinstance(factors, str) or not isinstance(factors, Sequence) or not factors:
-        raise fail(f"loop_partition takes a list of factors such as [2, None], not {factors!r}", path)
+        raise fail(
+            f"loop_partition takes a list of factors such as [2, None], not {factors!r}",
+            path,
+            code=codes.WRONG_ARGUMENT,
+        )
     plain = [f.value if isinstance(f, IntImm) else f for f in factors]
     for x in plain:
         if isinstance(x, bool) or not (x is None or isinstance(x, (int, np.integer))) or (x is not None and x < 1):
-            raise fail(f"a factor is a positive integer or None, not {x!r}", path)
+            raise fail(f"a factor is a positive integer or None, not {x!r}", path, code=codes.WRONG_ARGUMENT)
     if plain.count(None) > 1:
-        raise fail(f"at most one factor may be None; there are {plain.count(None)}", path)
+        raise fail(f"at most one factor may be None; there are {plain.count(None)}", path, code=codes.WRONG_ARGUMENT)
     dtype, extent = target.var.dtype, target.extent
     known = sum(int(x) for x in plain if x is not None)
     if isinstance(extent, IntImm) and known + (None in plain) > extent.value:
-        raise fail(f"the parts have {known} iterations, the loop has {extent.value}: nothing is left for the rest"
-                   if known == extent.value else
-                   f"the parts have {known} iterations, more than the {extent.value} of the loop", path)  # fmt: skip
+        raise fail(
+            f"the parts have {known} iterations, the loop has {extent.value}: nothing is left for the rest"
+            if known == extent.value
+            else f"the parts have {known} iterations, more than the {extent.value} of the loop",
+            path,
+            code=codes.FACTORS_DO_NOT_FIT,
+        )
     if known > dtype.max_value:
-        raise fail(f"the parts have {known} iterations, too many for the loop's type {dtype}", path)
+        raise fail(
+            f"the parts have {known} iterations, too many for the loop's type {dtype}",
+            path,
+            code=codes.FACTORS_DO_NOT_FIT,
+        )
     left = folded(extent - const(known, dtype))
     lengths = [left if x is None else const(int(x), dtype) for x in plain]
     complete = None in plain or (isinstance(left, IntImm) and left.value == 0)

@@ -21,7 +21,7 @@ from verified_tir.ir.stmt import For, ForKind, Seq, Stmt
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.obligation import NoMatch
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import of_kind
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail, with_hint
@@ -86,10 +86,18 @@ def _check_unmarked(loop: For, path: Path, primitive: str) -> None:
     :raises TacticFailed: if it has.
     """
     if loop.kind == "thread_binding":
-        raise fail(f"the loop over {loop.var.name} is bound to {loop.thread}: {primitive} first, then bind", path)
+        raise fail(
+            f"the loop over {loop.var.name} is bound to {loop.thread}: {primitive} first, then bind",
+            path,
+            code=codes.MARKED_LOOP,
+        )
     if loop.annotations:
         keys = ", ".join(repr(k) for k, _ in loop.annotations)
-        raise fail(f"the loop over {loop.var.name} is annotated ({keys}): {primitive} first, or unannotate", path)
+        raise fail(
+            f"the loop over {loop.var.name} is annotated ({keys}): {primitive} first, or unannotate",
+            path,
+            code=codes.MARKED_LOOP,
+        )
 
 
 def _without_guard(session: Session, path: Path) -> None:
@@ -106,7 +114,7 @@ def _without_guard(session: Session, path: Path) -> None:
 def _checked_factors(factors: Sequence[int | None], path: Path) -> list[int | None]:
     """The factors as Python integers."""
     if isinstance(factors, str) or not isinstance(factors, Sequence):
-        raise fail(f"split takes a list of factors such as [None, 4], not {factors!r}", path)
+        raise fail(f"split takes a list of factors such as [None, 4], not {factors!r}", path, code=codes.WRONG_ARGUMENT)
     found: list[int | None] = []
     for x in factors:
         if isinstance(x, IntImm):
@@ -114,13 +122,17 @@ def _checked_factors(factors: Sequence[int | None], path: Path) -> list[int | No
         elif x is None or (isinstance(x, (int, np.integer)) and not isinstance(x, bool)):
             found.append(None if x is None else int(x))
         else:
-            raise fail(f"a factor is a positive integer or None, not {x!r}", path)
+            raise fail(f"a factor is a positive integer or None, not {x!r}", path, code=codes.WRONG_ARGUMENT)
     missing = found.count(None)
     if not found or missing > 1:
-        raise fail(f"a split takes at least one factor, and at most one of them None; there are {missing} None", path)
+        raise fail(
+            f"a split takes at least one factor, and at most one of them None; there are {missing} None",
+            path,
+            code=codes.WRONG_ARGUMENT,
+        )
     wrong = next((x for x in found if x is not None and x < 1), None)
     if wrong is not None:
-        raise fail(f"a factor must be positive, not {wrong}", path)
+        raise fail(f"a factor must be positive, not {wrong}", path, code=codes.WRONG_ARGUMENT)
     return found
 
 
@@ -131,9 +143,17 @@ def _sizes(target: For, factors: list[int | None], path: Path) -> list[Expr]:
     for x in factors:
         known *= x if x is not None else 1
     if known > dtype.max_value:
-        raise fail(f"the factors multiply to {known}, too large for the loop's type {dtype}", path)
+        raise fail(
+            f"the factors multiply to {known}, too large for the loop's type {dtype}",
+            path,
+            code=codes.FACTORS_DO_NOT_FIT,
+        )
     if None not in factors and isinstance(extent, IntImm) and known < extent.value:
-        raise fail(f"the factors give {known} iterations, fewer than the {extent.value} of the loop", path)
+        raise fail(
+            f"the factors give {known} iterations, fewer than the {extent.value} of the loop",
+            path,
+            code=codes.FACTORS_DO_NOT_FIT,
+        )
     if isinstance(extent, IntImm):
         inferred = const(max(0, -(-extent.value // known)), dtype)
     else:
@@ -202,8 +222,7 @@ def _box(loop: For, inside: Sequence[For], path: Path) -> tuple[Expr, Expr, list
         if least is None or most is None:
             raise fail(
                 f"the range of the loop over {loop.var.name} depends on {found[-1].name}, which must stay outside it: "
-                "no bounds of it were found", path,
-            )  # fmt: skip
+                "no bounds of it were found", path, code=codes.NOT_A_BOX)  # fmt: skip
         low, high = low or found[-1] in free_vars(below), high or found[-1] in free_vars(end)
         below, end = render(least, loop.var.dtype), render(most, loop.var.dtype)
     if not (low or high):
@@ -221,13 +240,15 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     path, chain, loops = nest_between(session, handles)
     if [session.loop(h)[1] for h in handles] != loops:
         names = ", ".join(s.var.name for s in loops)
-        raise fail(f"fuse takes all loops of a nest, outermost first; the nest is {names}", path)
+        raise fail(
+            f"fuse takes all loops of a nest, outermost first; the nest is {names}", path, code=codes.WRONG_ARGUMENT
+        )
     _check_box(loops, path)
     for s in loops:
         _check_unmarked(s, path, "fuse")
     dtype = loops[0].var.dtype
     if any(s.var.dtype is not dtype for s in loops):
-        raise fail("the loops to fuse differ in type", path)
+        raise fail("the loops to fuse differ in type", path, code=codes.TYPES_DIFFER)
     fused = Var.fresh("_".join(s.var.name for s in loops) + "_fused", dtype)
     values, flat, total = digits(fused, loops)
     mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
@@ -255,7 +276,7 @@ def _renamed(session: Session, var: Var) -> Var:
 def _only(session: Session, primitive: str, handles: Sequence[Handle]) -> Var:
     """The only loop that a primitive of several is given."""
     if not handles:
-        raise fail(f"{primitive} takes a loop at least")
+        raise fail(f"{primitive} takes a loop at least", code=codes.WRONG_ARGUMENT)
     return session.loop(handles[0])[1].var
 
 
@@ -264,14 +285,21 @@ def _check_box(loops: list[For], path: Path) -> None:
     for s in loops:
         for outer in loops:
             if outer.var in {*free_vars(s.min), *free_vars(s.extent)}:
-                raise fail(f"the range of the loop over {s.var.name} depends on {outer.var.name}: not a box", path)
+                raise fail(
+                    f"the range of the loop over {s.var.name} depends on {outer.var.name}: not a box",
+                    path,
+                    code=codes.NOT_A_BOX,
+                )
 
 
 def tile(session: Session, handles: Sequence[Handle], factors: Sequence[int]) -> list[Var]:
     """Split each loop by its factor, then order all outer loops before all inner ones.  Gives outer then inner
     loops."""
     if len(handles) != len(factors) or not handles:
-        raise fail(f"tile takes one factor for each loop; there are {len(handles)} loops and {len(factors)} factors")
+        raise fail(
+            f"tile takes one factor for each loop; there are {len(handles)} loops and {len(factors)} factors",
+            code=codes.WRONG_ARGUMENT,
+        )
     nest_between(session, handles)  # complains before anything is split
     pairs = [split(session, h, (None, x)) for h, x in zip(handles, factors, strict=True)]
     outer, inner = [p[0] for p in pairs], [p[1] for p in pairs]
@@ -287,14 +315,22 @@ def partition(session: Session, loop: Handle, mid: Expr | int) -> tuple[Var, Var
     """Cut a loop's range in two at ``mid``; gives the two loops.  Handles stay with the first."""
     path, target = session.loop(loop)
     if isinstance(mid, bool) or not isinstance(mid, (int, np.integer, Expr)):
-        raise fail(f"a range is cut at an integer or an index expression, not at {mid!r}", path)
+        raise fail(
+            f"a range is cut at an integer or an index expression, not at {mid!r}", path, code=codes.WRONG_ARGUMENT
+        )
     try:
         point = mid if isinstance(mid, Expr) else const(int(mid), target.var.dtype)
     except IRError as problem:
-        raise fail(f"the range of {target.var.name} cannot be cut at {mid}: {problem}", path) from problem
+        raise fail(
+            f"the range of {target.var.name} cannot be cut at {mid}: {problem}", path, code=codes.FACTORS_DO_NOT_FIT
+        ) from problem
     match target.min, point, target.extent:
         case IntImm(value=low), IntImm(value=x), IntImm(value=n) if not low <= x <= low + max(n, 0):
-            raise fail(f"{x} lies outside the range of {target.var.name}, which is from {low} to {low + n}", path)
+            raise fail(
+                f"{x} lies outside the range of {target.var.name}, which is from {low} to {low + n}",
+                path,
+                code=codes.FACTORS_DO_NOT_FIT,
+            )
     first, second = cut(session, path, point)
     return session.at(first, For).var, session.at(second, For).var
 
@@ -319,7 +355,7 @@ def peel(session: Session, loop: Handle, end: bool = False) -> Var:
     """Run the first (or last) iteration outside the loop; gives the loop that is left, and handles stay with it."""
     path, target = session.loop(loop)
     if isinstance(target.extent, IntImm) and target.extent.value < 1:
-        raise fail(f"the loop over {target.var.name} makes no iteration", path)
+        raise fail(f"the loop over {target.var.name} makes no iteration", path, code=codes.NOTHING_TO_CHANGE)
     first, second = cut(session, path, target.min + target.extent - 1 if end else target.min + 1)
     if not end:
         session.follow(session.stmt(first), session.stmt(second))
@@ -333,5 +369,9 @@ def mark(session: Session, loop: Handle, kind: ForKind, thread: str = "") -> Non
     """Change a loop's kind."""
     path, _ = session.loop(loop)
     if kind == "thread_binding" and thread not in THREADS:
-        raise fail(f"there is no thread axis {thread!r}; there are {', '.join(sorted(THREADS))}", path)
+        raise fail(
+            f"there is no thread axis {thread!r}; there are {', '.join(sorted(THREADS))}",
+            path,
+            code=codes.NOTHING_OF_THAT_NAME,
+        )
     session.apply(of_kind(path, kind, thread))

@@ -26,7 +26,7 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.rewrite import expressions
 from verified_tir.logic.called import called
 from verified_tir.logic.verdict import Refuted
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.footprint import footprint_of
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail, with_hint
@@ -43,7 +43,7 @@ def merge_adjacent_loops(session: Session, handles: Sequence[Handle]) -> list[Va
     Gives the merged loops in program order.
     """
     if len(handles) == 1:
-        raise fail("merge_adjacent_loops takes two loops or more, or none for all")
+        raise fail("merge_adjacent_loops takes two loops or more, or none for all", code=codes.WRONG_ARGUMENT)
     merged = _given(session, handles) if handles else _all(session)
     return [s.var for _, s in session.find(For, lambda s: s.var in merged)]
 
@@ -51,7 +51,7 @@ def merge_adjacent_loops(session: Session, handles: Sequence[Handle]) -> list[Va
 def _given(session: Session, handles: Sequence[Handle]) -> set[Var]:
     found = [session.loop(h)[1] for h in handles]
     if len(set(found)) != len(found):
-        raise fail("a loop is named twice")
+        raise fail("a loop is named twice", code=codes.WRONG_ARGUMENT)
     merged: set[Var] = set()
     for second in found[1:]:
         one, two = slot(session, session.loop(found[0].var)[0]), slot(session, session.loop(second.var)[0])
@@ -77,7 +77,10 @@ def _all(session: Session) -> set[Var]:
             problem = problem or reason
             refused.add(stmts)
     if not merged:
-        raise problem or fail("no two loops are adjacent; a statement between them can be moved with move_before")
+        raise problem or fail(
+            "no two loops are adjacent; a statement between them can be moved with move_before",
+            code=codes.NOTHING_TO_CHANGE,
+        )
     return merged
 
 
@@ -112,7 +115,7 @@ def _merge_at(
     first, second = session.stmt(place), session.stmt((*where, position + 1))
     for s in (first, second):
         if not isinstance(s, For):
-            raise fail("beside the loop stands something other than a loop", place)
+            raise fail("beside the loop stands something other than a loop", place, code=codes.NOT_PERFECTLY_NESTED)
     assert isinstance(first, For) and isinstance(second, For)
     counts = [len(s.body.stmts) if isinstance(s.body, Seq) else 1 for s in (first, second)]
     try:
@@ -155,21 +158,26 @@ def merge_nests(session: Session, handles: Sequence[Handle]) -> Var:
     The nests must be as deep, and each loop the only statement in the one around it.
     """
     if len(handles) < 2:
-        raise fail("merge takes at least two loops")
+        raise fail("merge takes at least two loops", code=codes.WRONG_ARGUMENT)
     found = [session.loop(h)[1] for h in handles]
     if len(set(found)) != len(found):
-        raise fail("a loop is named twice")
+        raise fail("a loop is named twice", code=codes.WRONG_ARGUMENT)
     for second in found[1:]:
         one, two = session.loop(found[0].var)[0], session.loop(second.var)[0]
         names = (found[0].var.name, second.var.name)
         depth = session.parting(one, two)
         if depth is None:
-            raise fail(f"the loops over {names[0]} and {names[1]} do not stand in nests side by side", one)
+            raise fail(
+                f"the loops over {names[0]} and {names[1]} do not stand in nests side by side",
+                one,
+                code=codes.STANDS_ELSEWHERE,
+            )
         levels = [_only_children(session, path, depth + 1) for path in (one, two)]
         if levels[0] != levels[1]:
             raise fail(
                 f"the loop over {names[0]} is number {levels[0]} of its nest, that over {names[1]} number {levels[1]}",
                 two,
+                code=codes.STANDS_ELSEWHERE,
             )
         where, position = _side_by_side(session, one[: depth + 1], two[: depth + 1], names)
         _merge_at(session, where, position, levels=levels[0])
@@ -191,9 +199,13 @@ def _only_children(session: Session, path: Path, start: int) -> int:
             case Seq():
                 raise fail(f"the loop over {session.at(path, For).var.name} is not the only statement of the loop "
                            "around it: fission that one first, or merge the loops with merge_adjacent_loops",
-                           path[:k])  # fmt: skip
+                           path[:k], code=codes.NOT_PERFECTLY_NESTED)  # fmt: skip
             case _:
-                raise fail("between the loops of a nest stands something other than loops", path[:k])
+                raise fail(
+                    "between the loops of a nest stands something other than loops",
+                    path[:k],
+                    code=codes.NOT_PERFECTLY_NESTED,
+                )
     return count
 
 
@@ -306,10 +318,10 @@ def move(session: Session, what: Handle, target: Handle, *, after: bool) -> None
     one, two = session.place(what), session.place(target)
     depth = next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), None)
     if depth is None:
-        raise fail("a statement cannot be moved next to itself or to one inside it", one)
+        raise fail("a statement cannot be moved next to itself or to one inside it", one, code=codes.WRONG_ARGUMENT)
     where = one[:depth]
     if not isinstance(session.stmt(where), Seq):
-        raise fail("the two stand in different branches", where)
+        raise fail("the two stand in different branches", where, code=codes.STANDS_ELSEWHERE)
     here, there = one[depth], two[depth]
     goal = there + after if here > there else there - (not after)
     _shift(session, where, here, goal)
@@ -330,10 +342,14 @@ def _side_by_side(session: Session, one: Path, two: Path, names: tuple[str, str]
     """
     where = one[:-1]
     if not one or where != two[:-1] or not isinstance(session.stmt(where), Seq):
-        raise fail(f"the loops over {names[0]} and {names[1]} do not stand in one sequence of statements", one)
+        raise fail(
+            f"the loops over {names[0]} and {names[1]} do not stand in one sequence of statements",
+            one,
+            code=codes.STANDS_ELSEWHERE,
+        )
     here, there = one[-1], two[-1]
     if there < here:
-        raise fail(f"the loop over {names[1]} comes before the loop over {names[0]}", two)
+        raise fail(f"the loop over {names[1]} comes before the loop over {names[0]}", two, code=codes.STANDS_ELSEWHERE)
     try:
         with session.atomic():
             _shift(session, where, there, here + 1)

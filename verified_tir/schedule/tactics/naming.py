@@ -25,6 +25,7 @@ from verified_tir.kernel.rules.bind import Bind, Inline
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath
 from verified_tir.kernel.rules.scope import Declare
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import parts
 from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
@@ -46,7 +47,7 @@ def bind_expr(session: Session, block: str, expression: str, name: str, scope: s
             _put_in(session, (*path, 0), value, var)
         return var
     if value.dtype.lanes > 1:
-        raise fail(f"{expression} has {value.dtype.lanes} lanes; a buffer keeps a scalar", path)
+        raise fail(f"{expression} has {value.dtype.lanes} lanes; a buffer keeps a scalar", path, code=codes.VECTORS)
     buffer = Buffer.declare(name, (1,), value.dtype, scope=scope)
     zero = (const(0),)
     session.apply(Declare(path, buffer))
@@ -60,7 +61,10 @@ def inline_let(session: Session, name: str) -> None:
     """Put the value of the let of a name back wherever the name occurs; the let goes."""
     found = [(p, e) for p, e in _lets(session.func.body) if e.var.name == name]
     if len(found) != 1:
-        raise fail(f"there {'is no let' if not found else f'are {len(found)} lets'} called {name!r}")
+        raise fail(
+            f"there {'is no let' if not found else f'are {len(found)} lets'} called {name!r}",
+            code=codes.NOTHING_OF_THAT_NAME,
+        )
     (path, where), let = found[0]
     if isinstance(let, LetExpr):
         replace_with(session, path, where, substitute(let.body, {let.var: let.value}))
@@ -110,7 +114,7 @@ def _expression(session: Session, path: Path, text: str) -> Expr:
     """
     wanted = _read(text)
     if wanted is None:
-        raise fail(f"{text!r} is not an expression that can be read", path)
+        raise fail(f"{text!r} is not an expression that can be read", path, code=codes.NOTHING_OF_THAT_NAME)
     found: dict[Expr, None] = {}
     others: dict[str, None] = {}
     for _, stmt in places(session.stmt(path), lambda s: True):
@@ -121,9 +125,17 @@ def _expression(session: Session, path: Path, text: str) -> Expr:
                 found[e] = None
             others[shown] = None
     if not found:
-        raise fail(f"there is no expression {text} in the block; there are {', '.join(list(others)[:8])}", path)
+        raise fail(
+            f"there is no expression {text} in the block; there are {', '.join(list(others)[:8])}",
+            path,
+            code=codes.NOTHING_OF_THAT_NAME,
+        )
     if len(found) > 1:
-        raise fail(f"{text} stands there for {len(found)} expressions of different variables", path)
+        raise fail(
+            f"{text} stands there for {len(found)} expressions of different variables",
+            path,
+            code=codes.NOTHING_OF_THAT_NAME,
+        )
     return next(iter(found))
 
 
@@ -209,5 +221,9 @@ def _place(session: Session, path: Path, value: Expr) -> Path:
         if not wanted & set(bound_vars(stmt)):
             return path
         if len(holding) != 1:
-            raise fail("the expression stands in several statements, each of which binds a variable of its own", path)
+            raise fail(
+                "the expression stands in several statements, each of which binds a variable of its own",
+                path,
+                code=codes.NOT_OF_THIS_FORM,
+            )
         path = (*path, holding[0])

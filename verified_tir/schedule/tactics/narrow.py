@@ -13,6 +13,7 @@ from verified_tir.ir.poly import as_poly
 from verified_tir.ir.stmt import Allocate, For
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.scope import Move
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.ramps import as_ramps
@@ -69,10 +70,10 @@ def _inwards(session: Session, buffer: Buffer, depth: int) -> None:
         path = _allocation(session, buffer)
     over_loop = isinstance(session.stmt((*path, 0)), For)
     if over_loop and len(path) > depth:
-        raise fail("the loop is reached")
+        raise fail("the loop is reached", code=codes.NOTHING_TO_CHANGE)
     session.apply(moved(path, "sink" if over_loop else "narrow"))
     if _allocation(session, buffer) == path:
-        raise fail("nothing is left to be narrowed")
+        raise fail("nothing is left to be narrowed", code=codes.NOTHING_TO_CHANGE)
 
 
 def _place(session: Session, loop: Var) -> Path:

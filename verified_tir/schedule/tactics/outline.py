@@ -9,6 +9,7 @@ from __future__ import annotations
 from verified_tir.elaborate.calls import CALL
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Seq
+from verified_tir.schedule import codes
 from verified_tir.schedule.functions import assumes, called_function, outlined
 from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, fail
@@ -21,9 +22,11 @@ def outline(session: Session, place: Handle, name: str) -> str:
     """
     path = session.place(place)
     if not name.isidentifier():
-        raise fail(f"{name!r} is not a name of a function", path)
+        raise fail(f"{name!r} is not a name of a function", path, code=codes.WRONG_ARGUMENT)
     if name == session.func.name or session.has_block(name):
-        raise fail(f"there is a block or function called {name!r} already; give another name", path)
+        raise fail(
+            f"there is a block or function called {name!r} already; give another name", path, code=codes.NAME_IS_TAKEN
+        )
     count = 1
     around = session.stmt(path[:-1]) if path else None
     if isinstance(around, Seq):
@@ -44,7 +47,7 @@ def inline(session: Session, name: str) -> None:
     """A function's body is a part of the program again."""
     path, block = session.block(name)
     if called_function(block) is None:
-        raise fail(f"block {name} is not a function's body", path)
+        raise fail(f"block {name} is not a function's body", path, code=codes.INTRINSIC_DOES_NOT_FIT)
     session.apply(unwrapped(path))
 
 

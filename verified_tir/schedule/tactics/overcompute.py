@@ -30,7 +30,7 @@ from verified_tir.kernel.effects import EVERYTHING, read_blocks, written_blocks
 from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import expressions
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.rule_builders import annotated, labelled, unwrapped, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail
@@ -67,7 +67,7 @@ def remove_branching_through_overcompute(session: Session, under: Path = (), *, 
 
     removed = session.each(If, overcompute, under=under, last_first=True)
     if removed == 0:
-        raise problems[-1] if problems else fail("there is no branch to remove", under)
+        raise problems[-1] if problems else fail("there is no branch to remove", under, code=codes.NOTHING_TO_CHANGE)
     for _ in range(SWEEPS - 1):
         more = session.each(If, overcompute, under=under, last_first=True)
         removed += more
@@ -191,7 +191,7 @@ def _merged(session: Session, nest: Path, way: Path) -> tuple[Path, Path]:
     if not way:
         place = _place_of_both(session, nest)
         if not merge_pair(session, nest[:-1], nest[-1]):
-            raise fail("the two branches cannot become one", nest)
+            raise fail("the two branches cannot become one", nest, code=codes.NOT_OF_THIS_FORM)
         return place, ()
     match here:
         case Block(is_label=True, name=name, body=body, annotations=annotations):
@@ -214,9 +214,11 @@ def _merged(session: Session, nest: Path, way: Path) -> tuple[Path, Path]:
         case If(then_body=body, else_body=None):
             place = _place_of_both(session, nest)
             if not merge_pair(session, nest[:-1], nest[-1]):
-                raise fail("the guards around the branch cannot become one", nest)
+                raise fail("the guards around the branch cannot become one", nest, code=codes.NOT_OF_THIS_FORM)
         case _:
-            raise fail("something other than loops and guards stands around the branch", nest)
+            raise fail(
+                "something other than loops and guards stands around the branch", nest, code=codes.NOT_PERFECTLY_NESTED
+            )
     inner, below = _merged_below(session, (*place, 0), 0, body, way)
     return place, (*inner[len(place) :], *below)
 

@@ -36,7 +36,7 @@ from verified_tir.kernel.obligation import Unproved
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.reduction import term_of
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import in_a_loop, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail, with_hint
@@ -126,13 +126,25 @@ def _einsum(session: Session, block: str) -> Einsum:
     store = body.stmts[-1] if isinstance(body, Seq) and len(body.stmts) == 2 and isinstance(first, If) else body
     loops = tuple(_around(session, place))
     if not isinstance(store, Store):
-        raise fail(f"block {block} is not a sum of products: it contains something other than one update", place)
+        raise fail(
+            f"block {block} is not a sum of products: it contains something other than one update",
+            place,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     split = term_of(store)
     factors = None if split is None or split[0] != "add" else _factors(split[1])
     if factors is None:
-        raise fail(f"block {block} is not a sum of products: {store.buffer.name} is updated otherwise", place)
+        raise fail(
+            f"block {block} is not a sum of products: {store.buffer.name} is updated otherwise",
+            place,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     if any(load.buffer.data is store.buffer.data for load in factors):
-        raise fail(f"block {block} is not a sum of products: a factor is read from {store.buffer.name} itself", place)
+        raise fail(
+            f"block {block} is not a sum of products: a factor is read from {store.buffer.name} itself",
+            place,
+            code=codes.WRONG_ARGUMENT,
+        )
     accesses: tuple[Load | Store, ...] = (store, *factors)
     for access in accesses:
         name, indices = access.buffer.name, access.indices
@@ -140,6 +152,7 @@ def _einsum(session: Session, block: str) -> Einsum:
             raise fail(
                 f"an index of {name} is neither a loop's variable nor a constant, so block {block} is not an einsum",
                 place,
+                code=codes.NOT_OF_THIS_FORM,
             )
     return Einsum(block, loops, store, factors)
 
@@ -152,11 +165,17 @@ def _around(session: Session, place: Path) -> Iterator[For]:
     start = next((k + 1 for k in range(len(stmts) - 1, -1, -1) if not isinstance(stmts[k], For)), 0)
     found = [s for s in stmts[start:] if isinstance(s, For)]
     if not found or len(place) != len(stmts):
-        raise fail("no loop stands directly around the block (a condition, perhaps)", place)
+        raise fail(
+            "no loop stands directly around the block (a condition, perhaps)", place, code=codes.STANDS_ELSEWHERE
+        )
     variables = {s.var for s in found}
     for s in found:
         if not is_zero(s.min) or variables & set(free_vars(s.extent)):
-            raise fail(f"the loop over {s.var.name} does not run from 0 to an extent known outside of the nest", place)
+            raise fail(
+                f"the loop over {s.var.name} does not run from 0 to an extent known outside of the nest",
+                place,
+                code=codes.NOT_CONSTANT,
+            )
     yield from found
 
 
@@ -178,13 +197,19 @@ def _sizes(session: Session, einsum: Einsum, padding: Sequence[int]) -> dict[Var
     place, _ = session.block(einsum.block)
     names = ", ".join(s.var.name for s in einsum.loops)
     if isinstance(padding, str) or len(padding) != len(einsum.loops):
-        raise fail(f"pad_einsum takes one factor for each of the loops {names}, not {list(padding)!r}", place)
+        raise fail(
+            f"pad_einsum takes one factor for each of the loops {names}, not {list(padding)!r}",
+            place,
+            code=codes.WRONG_ARGUMENT,
+        )
     found: dict[Var, Expr] = {}
     for loop, factor in zip(einsum.loops, padding, strict=True):
         number = factor.value if isinstance(factor, IntImm) else factor
         if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
             raise fail(
-                f"the extent of {loop.var.name} is padded to a multiple of a positive integer, not of {factor!r}", place
+                f"the extent of {loop.var.name} is padded to a multiple of a positive integer, not of {factor!r}",
+                place,
+                code=codes.WRONG_ARGUMENT,
             )
         try:
             extent = _multiple(loop.extent, int(number))
@@ -192,7 +217,7 @@ def _sizes(session: Session, einsum: Einsum, padding: Sequence[int]) -> dict[Var
             raise fail(f"{loop.var.name} cannot run to a multiple of {number}: {problem}", place) from None
         if extent is not loop.extent:
             if not einsum.indexes(loop):
-                raise fail(f"nothing is indexed by the loop over {loop.var.name}", place)
+                raise fail(f"nothing is indexed by the loop over {loop.var.name}", place, code=codes.NOTHING_TO_CHANGE)
             found[loop.var] = extent
     return found
 
@@ -226,7 +251,9 @@ def _padded_copy(
     if not any(wanted):
         return
     if any(len(extents) > 1 for extents in wanted):
-        raise fail(f"{buffer.name} is read at loops that are padded to different extents", place)
+        raise fail(
+            f"{buffer.name} is read at loops that are padded to different extents", place, code=codes.NOT_OF_THIS_FORM
+        )
     name = unused_name(f"{buffer.name}_pad", {n.name for n in nodes_of(session.func, Buffer)})
     copy = (cache_write if result else cache_read)(session, block, buffer, name=name)
     shape = tuple(next(iter(extents)) if extents else n for extents, n in zip(wanted, copy.shape, strict=True))

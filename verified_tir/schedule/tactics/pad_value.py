@@ -24,6 +24,7 @@ from verified_tir.ir.visit import nodes_of, rewrite, substitute, walk
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.logic.verdict import Proved, Refuted
+from verified_tir.schedule import codes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.captured import in_either_layout
 
@@ -169,13 +170,15 @@ def pad_value(given: Any, layout: LayoutMap, buffer: Buffer, new: Buffer, path: 
                 _reads_an_element(n, layout)
         found = _at_new_indices(found, buffer, new, layout)
     except IRError as problem:
-        raise fail(str(problem), path) from problem
+        raise fail(str(problem), path, code=codes.PAD_VALUE) from problem
     other = next((n.buffer for n in nodes_of(found, Load) if n.buffer is not new), None)
     if other is not None:
         raise fail(
             f"the padding of {buffer.name} may not depend on another buffer, and {other.name} is read (RFC 77: the "
-            "expression may only contain constants and the transformed buffer itself)", path,
-        )  # fmt: skip
+            "expression may only contain constants and the transformed buffer itself)",
+            path,
+            code=codes.PAD_VALUE,
+        )
     return found
 
 

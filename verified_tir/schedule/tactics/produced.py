@@ -23,6 +23,7 @@ from verified_tir.ir.poly import as_poly, counted_in, render
 from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, nodes_of, substitute
+from verified_tir.schedule import codes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.regions import Side, box_of
 
@@ -63,7 +64,9 @@ def produced_by(session: Session, where: Path, around: Sequence[For], buffer: Bu
     ranges = {s.var: (s.min, s.extent) for s in loops}
     box = box_of(session.stmt((*where, 0)), buffer, ranges, reads=False)
     if box is None:
-        raise fail(f"the loop over {loops[-1].var.name} does not store to {buffer.name}", where)
+        raise fail(
+            f"the loop over {loops[-1].var.name} does not store to {buffer.name}", where, code=codes.NOT_USED_THERE
+        )
     bound = {s.var for s in loops}
     symbols = {v for side in box.sides for e in (side.start, side.extent) for v in free_vars(e)} - bound
     top = next(where[:k] for k in range(len(where) + 1) if session.stmt(where[:k]) is around[0])

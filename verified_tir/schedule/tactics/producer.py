@@ -27,6 +27,7 @@ from verified_tir.ir.stmt import Allocate, AttrStmt, Block, For, ForKind, If, Se
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, nodes_of, substitute
 from verified_tir.kernel.effects import written_blocks
+from verified_tir.schedule import codes
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Handle, Session, fail
@@ -77,7 +78,9 @@ def producer_of(session: Session, block: Handle, loop: Handle) -> Producer:
         made = _descended(session, place, nest, buffer, block)
     if made is None:
         raise fail(
-            f"the loops of {called(block)} over elements must stand outside those of its reduction; reorder them", nest
+            f"the loops of {called(block)} over elements must stand outside those of its reduction; reorder them",
+            nest,
+            code=codes.STANDS_ELSEWHERE,
         )
     return made
 
@@ -89,7 +92,11 @@ def _nest_before(session: Session, block: Handle, loop: Handle) -> tuple[Path, P
         place, consumer = session.place(block), session.loop(loop)[0]
         shared = session.parting(place, consumer)
         if shared is None:
-            raise fail(f"{called(block)} and the loop stand in no two statements of one sequence", place)
+            raise fail(
+                f"{called(block)} and the loop stand in no two statements of one sequence",
+                place,
+                code=codes.STANDS_ELSEWHERE,
+            )
         nest = place[: shared + 1]
         if not isinstance(session.stmt(nest), Allocate) or consumer[shared] < nest[-1]:
             return place, nest
@@ -103,7 +110,11 @@ def _stored_buffer(session: Session, place: Path, nest: Path, block: Handle) -> 
     buffers = dict.fromkeys(n.buffer for n in nodes_of(session.stmt(place), Store) if n.buffer.data not in own)
     if len(buffers) != 1:
         names = ", ".join(b.name for b in buffers) or "none"
-        raise fail(f"{called(block)} stores to {len(buffers)} buffers ({names}); it must be one", place)
+        raise fail(
+            f"{called(block)} stores to {len(buffers)} buffers ({names}); it must be one",
+            place,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     return next(iter(buffers))
 
 
@@ -152,10 +163,18 @@ def _descended(session: Session, place: Path, nest: Path, buffer: Buffer, block:
             case AttrStmt() | Block():
                 pass
             case If():
-                raise fail(f"{called(block)} stands under a condition with an else; it is not computed elsewhere", path)
+                raise fail(
+                    f"{called(block)} stands under a condition with an else; it is not computed elsewhere",
+                    path,
+                    code=codes.STANDS_ELSEWHERE,
+                )
             case _:
                 what = f"a {type(stmt).__name__}" if not isinstance(stmt, Allocate) else f"{stmt.buffer.name}"
-                raise fail(f"between the loops of {called(block)} over elements stands {what}", path)
+                raise fail(
+                    f"between the loops of {called(block)} over elements stands {what}",
+                    path,
+                    code=codes.NOT_PERFECTLY_NESTED,
+                )
         path = (*path, 0)
     return Producer(buffer, nest, path, tuple(loops), tuple(guards), stored)
 
@@ -191,6 +210,7 @@ def again_for(producer: Producer, box: Box, around: Ranges) -> Again:
         raise fail(
             f"which iteration computes an element of {producer.buffer.name} cannot be told from its indices",
             producer.nest,
+            code=codes.NOT_INVERTIBLE,
         )
     loops, values = made
     guards = list[Expr]()

@@ -22,6 +22,7 @@ from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import free_vars, substitute
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.rules.scope import Move
+from verified_tir.schedule import codes
 from verified_tir.schedule.moves import hole, swap
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.loops import reorder
@@ -39,7 +40,9 @@ def _recompose(session: Session, block: str) -> None:
     (first, initial), (place, label) = session.block(f"{block}_init"), session.block(block)
     start, update = initial.body, label.body
     if not isinstance(start, Store) or not isinstance(update, Store) or start.buffer is not update.buffer:
-        raise fail(f"block {block} and its initialisation do not store to one buffer", place)
+        raise fail(
+            f"block {block} and its initialisation do not store to one buffer", place, code=codes.NOT_OF_THIS_FORM
+        )
     olds, news = session.loops_around(first, steps), session.loops_around(place, steps)
     inside = {v for e in update.indices for v in free_vars(e)}
     elements = [s for s in news if s.var in inside]
@@ -52,7 +55,11 @@ def _recompose(session: Session, block: str) -> None:
             for same in ways
             if {s.var for s in olds} <= {*same}
         ],
-        fail(f"block {block} and its initialisation do not run over the same elements", place),
+        fail(
+            f"block {block} and its initialisation do not run over the same elements",
+            place,
+            code=codes.NOT_OF_THIS_FORM,
+        ),
     )
 
 
@@ -67,7 +74,7 @@ def _run_by(
     summed = [s for s in news if s.var not in back]
     begins = [Binary("eq", s.var, s.min) for s in [s for s in summed if not is_one(s.extent)] or summed]
     if not begins:
-        raise fail("no loop of a sum is there", where)
+        raise fail("no loop of a sum is there", where, code=codes.NOT_OF_THIS_FORM)
     after = (*where[:-1], where[-1] + 1)
     nest = put(session.stmt(after), (*nests[1], 0), Seq((If(all_of(begins), hole(0)), hole(1))))
     links = (
@@ -98,7 +105,9 @@ def _side_by_side(session: Session, block: str) -> int:
         first, place = session.block(f"{block}_init")[0], session.block(block)[0]
         steps = session.parting(first, place)
         if steps is None or first[steps] > place[steps]:
-            raise fail(f"the initialisation of block {block} does not stand before it", place)
+            raise fail(
+                f"the initialisation of block {block} does not stand before it", place, code=codes.STANDS_ELSEWHERE
+            )
         where, a, b = first[:steps], first[steps], place[steps]
         if b > a + 1:
             session.apply(swap(where, a))

@@ -8,7 +8,7 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq
 from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Handle, Session, fail
@@ -29,11 +29,13 @@ def decompose_reduction(session: Session, block: str, loop: Handle) -> str:
     place, label = session.block(block)
     where, outer = session.loop(loop)
     if place[: len(where)] != where:
-        raise fail(f"block {block} does not stand inside the loop over {outer.var.name}", where)
+        raise fail(
+            f"block {block} does not stand inside the loop over {outer.var.name}", where, code=codes.STANDS_ELSEWHERE
+        )
     if isinstance(label.body, Allocate):
-        raise fail(f"block {block} allocates a buffer around its initialisation", place)
+        raise fail(f"block {block} allocates a buffer around its initialisation", place, code=codes.NOT_OF_THIS_FORM)
     if not (isinstance(label.body, Seq) and label.body.stmts and isinstance(label.body.stmts[0], If)):
-        raise fail(f"block {block} has no initialisation under a condition", place)
+        raise fail(f"block {block} has no initialisation under a condition", place, code=codes.NOT_OF_THIS_FORM)
     start = label.body.stmts[0]
     reduced = set(free_vars(start.condition)) - set(free_vars(start.then_body))
     around = [s for s in session.loops_around(where) if s.var in reduced]
@@ -41,8 +43,7 @@ def decompose_reduction(session: Session, block: str, loop: Handle) -> str:
         names = ", ".join(s.var.name for s in around)
         raise fail(
             f"the loop over {outer.var.name} stands inside a loop of the reduction ({names}); "
-            "the initialisation goes before all of these", where,
-        )  # fmt: skip
+            "the initialisation goes before all of these", where, code=codes.STANDS_ELSEWHERE)  # fmt: skip
     name = f"{block}_init"
     first, _ = separate(session, (*place, 0), 1, where, name, moves=True, alone=True)
     _initialise_once(session, first, reduced)
@@ -86,7 +87,7 @@ def remove_loop(session: Session, loop: Handle) -> None:
     """
     path, target = session.loop(loop)
     if isinstance(target.extent, IntImm) and target.extent.value < 1:
-        raise fail(f"the loop over {target.var.name} makes no iteration", path)
+        raise fail(f"the loop over {target.var.name} makes no iteration", path, code=codes.NOTHING_TO_CHANGE)
     if not (isinstance(target.extent, IntImm) and target.extent.value == 1):
         path, rest = cut(session, path, target.min + 1)
         behind = rest[-1] + run_once(session, path) - 1
@@ -102,19 +103,25 @@ def sink_allocation(session: Session, buffer: str | Buffer) -> None:
     found = [p for p, _ in session.find(Allocate, lambda s: s.buffer is buffer or s.buffer.name == buffer)]
     if not found:
         known = [s.buffer.name for _, s in session.find(Allocate)]
-        raise fail(f"no buffer called {name!r} is allocated; allocated are {', '.join(known) or 'none'}")
+        raise fail(
+            f"no buffer called {name!r} is allocated; allocated are {', '.join(known) or 'none'}", code=codes.NO_BUFFER
+        )
     if len(found) > 1:
-        raise fail(f"there are {len(found)} allocations of a buffer called {name!r}")
+        raise fail(f"there are {len(found)} allocations of a buffer called {name!r}", code=codes.AMBIGUOUS_BUFFER)
     path = _narrowed(session, found[0])
     match session.stmt((*path, 0)):
         case For():
             session.apply(moved(path, "sink"))
         case Seq(stmts=stmts):
-            raise fail(f"{name} is used by {len(stmts)} statements, not in one loop (merge their loops first)", path)
+            raise fail(
+                f"{name} is used by {len(stmts)} statements, not in one loop (merge their loops first)",
+                path,
+                code=codes.NOT_PERFECTLY_NESTED,
+            )
         case Block() | If():
-            raise fail(f"below the allocation of {name} stands no loop", path)
+            raise fail(f"below the allocation of {name} stands no loop", path, code=codes.STANDS_ELSEWHERE)
         case _:
-            raise fail(f"no loop uses {name}", path)
+            raise fail(f"no loop uses {name}", path, code=codes.NOTHING_TO_CHANGE)
 
 
 def _narrowed(session: Session, path: Path) -> Path:

@@ -26,6 +26,7 @@ from verified_tir.ir.paths import Path, at, put
 from verified_tir.ir.stmt import SKIP, Block, For, If, Seq, Store
 from verified_tir.ir.visit import free_vars, map_children, nodes_of, substitute
 from verified_tir.kernel.rules.reduction import term_of
+from verified_tir.schedule import codes
 from verified_tir.schedule.replay import Programs, replay
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.reverse_compute import reverse_compute_at
@@ -56,6 +57,7 @@ def fuse_reduction_epilogue(session: Session, reduction_block: str, epilogue_blo
             f"block {epilogue_block} does more to the result of {reduction_block} than its own operation does, so it "
             f"cannot be done to every partial result{shown}. Use reverse_compute_at to run it once, after the sum",
             place,
+            code=codes.NOT_OF_THIS_FORM,
         )
     loop = _innermost(session, reduction)
     reverse_compute_at(session, epilogue_block, loop)
@@ -68,7 +70,9 @@ def _reduction(session: Session, block: str) -> Reduction:
             term_of(update) is not None and update.buffer is b
         ):
             return Reduction(path, start, update)
-    raise fail(f"block {block} is not an initialisation and an update B[…] = B[…] + …", path)
+    raise fail(
+        f"block {block} is not an initialisation and an update B[…] = B[…] + …", path, code=codes.NOT_OF_THIS_FORM
+    )
 
 
 def _epilogue(session: Session, block: str, reduction: Reduction) -> tuple[Path, Store]:
@@ -79,10 +83,16 @@ def _epilogue(session: Session, block: str, reduction: Reduction) -> tuple[Path,
     path, label = session.block(block)
     store, result = label.body, reduction.update.buffer
     if not isinstance(store, Store) or store.buffer is result:
-        raise fail(f"block {block} is not one store to another buffer than {result.name}", path)
+        raise fail(
+            f"block {block} is not one store to another buffer than {result.name}", path, code=codes.NOT_OF_THIS_FORM
+        )
     reads = [n for n in nodes_of(store, Load) if n.buffer is result]
     if len(set(reads)) != 1:
-        raise fail(f"block {block} reads {len(set(reads))} elements of {result.name}; an epilogue reads one", path)
+        raise fail(
+            f"block {block} reads {len(set(reads))} elements of {result.name}; an epilogue reads one",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     return path, store
 
 
@@ -105,13 +115,19 @@ def _innermost(session: Session, reduction: Reduction) -> Var:
     elements = {v for e in reduction.update.indices for v in free_vars(e)}
     spatial = [k for k, s in enumerate(around) if s.var in elements]
     if not spatial:
-        raise fail("every loop around the reduction is one of the sum: the epilogue follows it already", reduction.path)
+        raise fail(
+            "every loop around the reduction is one of the sum: the epilogue follows it already",
+            reduction.path,
+            code=codes.NOTHING_TO_CHANGE,
+        )
     summed = [s.var.name for s in around[: spatial[-1]] if s.var not in elements]
     if summed:
         raise fail(
             f"the sum is complete only when the loop over {summed[0]} has ended, inside of which is that over "
-            f"{around[spatial[-1]].var.name}: reorder the loops of the sum to the inside first", reduction.path,
-        )  # fmt: skip
+            f"{around[spatial[-1]].var.name}: reorder the loops of the sum to the inside first",
+            reduction.path,
+            code=codes.STANDS_ELSEWHERE,
+        )
     return around[spatial[-1]].var
 
 

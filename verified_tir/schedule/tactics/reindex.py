@@ -33,6 +33,7 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite
 from verified_tir.kernel.rules.scope import Declare
 from verified_tir.kernel.rules.stage import Stage
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import accesses, parts
 from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
@@ -81,6 +82,7 @@ def reindex_cache(
             raise fail(
                 f"an index of {buffer.name} in block {block} depends on {s.var.name}, which the map does not mention",
                 access.path,
+                code=codes.INDEX_MAP,
             )
     own = {s.var for s in access.loops}
     for s in block_loops(session, block):
@@ -89,6 +91,7 @@ def reindex_cache(
                 f"the map mentions {s.var.name}, which is no index of {buffer.name} in block {block}: "
                 "several elements of the copy would stand for one",
                 access.path,
+                code=codes.NOT_INVERTIBLE,
             )
     access = replace(access, loops=tuple(s for s in block_loops(session, block) if s.var in used | own))
     name = fresh_name(session, f"{buffer.name}_{scope.replace('.', '_')}")
@@ -102,7 +105,7 @@ def cache_index(session: Session, block: str, scope: str, threshold: int) -> lis
     path, label = session.block(block)
     checked_scope(scope, path)
     if isinstance(threshold, bool) or not isinstance(threshold, int) or threshold < 0:
-        raise fail(f"the threshold is a number of repetitions, not {threshold!r}", path)
+        raise fail(f"the threshold is a number of repetitions, not {threshold!r}", path, code=codes.WRONG_ARGUMENT)
     loads = [n for n in nodes_of(label.body, Load) if n.buffer.data not in written_blocks(label)]
     indices = [e for n in loads for e in n.indices if not isinstance(e, (Var, IntImm, Load)) and e.dtype.lanes == 1]
     wanted = [e for e in dict.fromkeys(indices) if indices.count(e) >= threshold]
@@ -126,10 +129,14 @@ def cache_inplace(session: Session, block: str, which: BufferIn, scope: str) -> 
     checked_scope(scope, path)
     buffer = buffer_in(session, block, which)
     if buffer.data not in read_blocks(label) or buffer.data not in written_blocks(label):
-        raise fail(f"block {block} does not both read and write {buffer.name}: use cache_read or cache_write", path)
+        raise fail(
+            f"block {block} does not both read and write {buffer.name}: use cache_read or cache_write",
+            path,
+            code=codes.NOT_USED_THERE,
+        )
     box = box_of(label, buffer, session.ranges(path), writes=True, only=())
     if box is None:
-        raise fail(f"{buffer.name} is not used there", path)
+        raise fail(f"{buffer.name} is not used there", path, code=codes.NOT_USED_THERE)
     name = fresh_name(session, f"{buffer.name}_{scope.replace('.', '_')}")
     session.apply(Stage(path, buffer, box.layout(), name, scope, True, ()))
     simplify_expressions(session, path)
@@ -164,6 +171,7 @@ def _buffer(session: Session, block: str, which: BufferIn) -> tuple[Buffer, bool
             f"block {block} writes {found.name}, too: what it reads would not be what it wrote; "
             f'use ("write", …), or cache_inplace',
             path,
+            code=codes.NOT_OF_THIS_FORM,
         )
     return found, which[0] == "write"
 
@@ -179,10 +187,16 @@ def _access(session: Session, block: str, buffer: Buffer, *, write: bool) -> _Ac
     if len(found) != 1:
         verb = "writes" if write else "reads"
         raise fail(
-            f"block {block} {verb} {len(found)} elements of {buffer.name} in one instance, not a single one", path
+            f"block {block} {verb} {len(found)} elements of {buffer.name} in one instance, not a single one",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
         )
     if any(e.dtype.lanes > 1 for e in found[0]):
-        raise fail(f"block {block} accesses several elements of {buffer.name} at once, as lanes of a vector", path)
+        raise fail(
+            f"block {block} accesses several elements of {buffer.name} at once, as lanes of a vector",
+            path,
+            code=codes.VECTORS,
+        )
     loops = block_loops(session, block)
     own = {s.var for s in loops}
     for v in dict.fromkeys(v for e in found[0] for v in free_vars(e)):
@@ -191,6 +205,7 @@ def _access(session: Session, block: str, buffer: Buffer, *, write: bool) -> _Ac
                 f"an index of {buffer.name} depends on {v.name}, which changes within block {block}: "
                 "a single element is wanted; blockize or name the inner block",
                 path,
+                code=codes.NOT_OF_THIS_FORM,
             )
     simple = tuple(shorter(e, ranges_of(loops)) for e in found[0])
     return _Access(path, found[0], simple, tuple(s for s in loops if any(s.var in free_vars(e) for e in simple)))
@@ -301,7 +316,7 @@ def _shape(outputs: Sequence[Expr], loops: Sequence[For]) -> tuple[Expr, ...]:
         mapping = IndexMap(tuple(by_var), tuple(outputs))
         return mapping.padded_shape([s.extent for s in loops])
     except IRError as problem:
-        raise fail(f"the copy's index: {problem}") from problem
+        raise fail(f"the copy's index: {problem}", code=codes.INDEX_MAP) from problem
 
 
 def _copy_out(
@@ -347,6 +362,7 @@ def _layout(access: _Access, buffer: Buffer, outputs: tuple[Expr, ...], conditio
             f"the iteration does not follow from the index of {buffer.name}: two iterations would share an element of "
             f"it, but not of the copy ({problem})",
             access.path,
+            code=codes.NOT_INVERTIBLE,
         ) from problem
     to = dict(zip((s.var for s in loops), of_element, strict=True))
     back = dict(zip((s.var for s in loops), of_copy, strict=True))

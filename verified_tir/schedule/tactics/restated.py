@@ -7,6 +7,7 @@ from typing import Any
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.node import IRError
 from verified_tir.kernel.rules.rewrite import expressions
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.assume import function_of
@@ -21,14 +22,20 @@ def restate(session: Session, name: str | Buffer, value: Any) -> None:
     buffer, _ = find_buffer(session, name)
     stores = session.stores_to(buffer)
     if len(stores) != 1:
-        raise fail(f"{buffer.name} is stored to in {len(stores)} places; restate is for one")
+        raise fail(
+            f"{buffer.name} is stored to in {len(stores)} places; restate is for one", code=codes.NOT_OF_THIS_FORM
+        )
     path, store = stores[0]
     try:
         new = function_of(value, buffer)(*store.indices)
     except IRError as problem:
         raise fail(str(problem), path) from problem
     if new.dtype is not store.value.dtype:
-        raise fail(f"{buffer.name} holds {store.value.dtype}, and the value given is {new.dtype}", path)
+        raise fail(
+            f"{buffer.name} holds {store.value.dtype}, and the value given is {new.dtype}",
+            path,
+            code=codes.TYPES_DIFFER,
+        )
     if new is not store.value:
         position = next(k for k, e in enumerate(expressions(store)) if e is store.value)
         session.apply(rewritten(path, (position,), new))

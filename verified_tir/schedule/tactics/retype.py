@@ -21,6 +21,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite
 from verified_tir.kernel.rules.scope import Declare, Drop
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import parts
 from verified_tir.schedule.session import Session, TacticFailed, fail, with_hint
 from verified_tir.schedule.tactics.layout import BufferIn, buffer_in
@@ -32,12 +33,18 @@ def set_dtype(session: Session, block: str, which: BufferIn, dtype: str) -> None
     old = buffer_in(session, block, which)
     home = session.allocation(old)
     if home is None:
-        raise fail(f"{old.name} is a parameter, whose type is the caller's: change that of a copy (cache_write)", path)
+        raise fail(
+            f"{old.name} is a parameter, whose type is the caller's: change that of a copy (cache_write)",
+            path,
+            code=codes.A_PARAMETER,
+        )
     new = Buffer.fresh(old.name, _type(dtype, old, path), old.shape, old.scope, old.axis_separators)
     if new.dtype is old.dtype:
         return
     if old.strides or session.find(DeclBuffer, lambda s: s.buffer.data is old.data):
-        raise fail(f"{old.name} has other views or strides, which would have to change with it", home)
+        raise fail(
+            f"{old.name} has other views or strides, which would have to change with it", home, code=codes.OTHER_VIEWS
+        )
     session.apply(Declare((*home, 0), new))
     inner = (*home, 0, 0)
     for at, store in reversed(session.stores_to(old, inner)):
@@ -61,9 +68,13 @@ def _type(text: str, old: Buffer, path: Path) -> DType:
     try:
         found = DType.parse(text)
     except (IRError, ValueError, TypeError, AttributeError) as problem:
-        raise fail(f"{text!r} is not the type of an element: {problem}", path) from problem
+        raise fail(f"{text!r} is not the type of an element: {problem}", path, code=codes.TYPES_DIFFER) from problem
     if found.lanes != old.dtype.lanes or found.code == "handle":
-        raise fail(f"{old.name} holds elements of type {old.dtype}; {found} is not a type for them", path)
+        raise fail(
+            f"{old.name} holds elements of type {old.dtype}; {found} is not a type for them",
+            path,
+            code=codes.TYPES_DIFFER,
+        )
     return found
 
 

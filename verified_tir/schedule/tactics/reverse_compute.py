@@ -32,7 +32,7 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, nodes_of, sub_statements, substitute
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
@@ -88,7 +88,9 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle, *, unit_lo
         if produced.buffer not in session.func.buffers and produced.buffer in session.buffers:
             narrow(session, produced.buffer, around[-1].var)
 
-    nothing = fail(f"{called(block)} reads nothing that the loop over {target.var.name} stores", place)
+    nothing = fail(
+        f"{called(block)} reads nothing that the loop over {target.var.name} stores", place, code=codes.NOT_USED_THERE
+    )
     session.first_of((partial(moved, *found) for found in _inputs(session, nest, where, around)), nothing)
 
 
@@ -103,12 +105,22 @@ def called(block: Handle) -> str:
 def _shared(session: Session, place: Path, where: Path, block: Handle, target: For) -> int:
     """How many steps lead to the sequence in which producer and consumer stand."""
     if place[: len(where)] == where:
-        raise fail(f"{called(block)} stands inside the loop over {target.var.name} already", place)
+        raise fail(
+            f"{called(block)} stands inside the loop over {target.var.name} already", place, code=codes.STANDS_ELSEWHERE
+        )
     shared = session.parting(place, where)
     if shared is None:
-        raise fail(f"{called(block)} and the loop stand in no two statements of one sequence", place)
+        raise fail(
+            f"{called(block)} and the loop stand in no two statements of one sequence",
+            place,
+            code=codes.STANDS_ELSEWHERE,
+        )
     if place[shared] < where[shared]:
-        raise fail(f"{called(block)} comes before the loop over {target.var.name}; it must come after it", place)
+        raise fail(
+            f"{called(block)} comes before the loop over {target.var.name}; it must come after it",
+            place,
+            code=codes.STANDS_ELSEWHERE,
+        )
     return shared
 
 
@@ -143,7 +155,11 @@ def _nest(session: Session, path: Path, block: Handle) -> Nest:
             case Allocate():  # what is computed for the block moves with it
                 return Nest(path, tuple(chain), stmt)
             case _ if any(n.name == block for n in nodes_of(stmt, Block)):
-                raise fail(f"block {block} shares its loops with something else (fission it out first)", path)
+                raise fail(
+                    f"block {block} shares its loops with something else (fission it out first)",
+                    path,
+                    code=codes.NOT_PERFECTLY_NESTED,
+                )
             case _:
                 return Nest(path, tuple(chain), stmt)
 
@@ -239,7 +255,11 @@ def _beside(session: Session, consumer: Path, loop: For) -> Path:
                 _under(session, top, c, sequence if alone else top)
             case _:
                 what = f"the label {stmt.name}" if isinstance(stmt, Block) else f"a {type(stmt).__name__}"
-                raise fail(f"{what} stands around the loop over {loop.var.name}; nothing is moved into that", top)
+                raise fail(
+                    f"{what} stands around the loop over {loop.var.name}; nothing is moved into that",
+                    top,
+                    code=codes.STANDS_ELSEWHERE,
+                )
         consumer = _last(session, sequence if alone else top)
 
 

@@ -23,7 +23,7 @@ from verified_tir.ir.poly import counted_in
 from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.visit import bound_vars, free_vars, nodes_of, substitute
 from verified_tir.kernel.obligation import Unproved
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import expression_at
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import labelled, unwrapped
@@ -51,7 +51,11 @@ def reverse_compute_inline(session: Session, block: str) -> None:
             reader = session.stmt(where)
             own = isinstance(reader, Store) and reader.buffer is buffer
             why = "its producer, which adds it up: it is not complete" if own else "something else"
-            raise fail(f"{buffer.name} is read by {why}; block {block} must be its only reader", where)
+            raise fail(
+                f"{buffer.name} is read by {why}; block {block} must be its only reader",
+                where,
+                code=codes.NOT_USED_THERE,
+            )
     producer, name = _innermost(session, buffer, path), _label_of(session, buffer)
     try:
         with session.atomic():
@@ -113,7 +117,11 @@ def _input(session: Session, block: str) -> Buffer:
     found = [b for b in read if b in local and b not in stored]
     if len(found) != 1:
         names = ", ".join(b.name for b in found) or "none"
-        raise fail(f"block {block} must read one local buffer that others store to; it reads {names}", path)
+        raise fail(
+            f"block {block} must read one local buffer that others store to; it reads {names}",
+            path,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     return found[0]
 
 
@@ -124,7 +132,9 @@ def _parting(session: Session, store: Path, consumer: Path) -> int:
     """
     parting = session.parting(store, consumer)
     if parting is None or store[parting] > consumer[parting]:
-        raise fail("what stores to the buffer does not come before the block that reads it", store)
+        raise fail(
+            "what stores to the buffer does not come before the block that reads it", store, code=codes.STANDS_ELSEWHERE
+        )
     return parting
 
 
@@ -136,14 +146,18 @@ def _innermost(session: Session, buffer: Buffer, consumer: Path) -> Path:
     """
     stores = [p for p, _ in session.stores_to(buffer)]
     if not stores:
-        raise fail(f"nothing is stored to {buffer.name}", consumer)
+        raise fail(f"nothing is stored to {buffer.name}", consumer, code=codes.NOT_USED_THERE)
     first = stores[0]
     parting = _parting(session, first, consumer)
     loops = [first[:k] for k in range(parting + 1, len(first)) if isinstance(session.stmt(first[:k]), For)]
     innermost = loops[-1] if loops else first[: parting + 1]
     apart = next((p for p in stores if p[: len(innermost)] != innermost), None)
     if apart is not None:
-        raise fail(f"{buffer.name} is stored to in several nests; compute_inline takes them all", apart)
+        raise fail(
+            f"{buffer.name} is stored to in several nests; compute_inline takes them all",
+            apart,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     return innermost
 
 
@@ -175,7 +189,9 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> di
     forth = solved([(fresh[s.var], s.min, s.extent) for s in theirs], stored, load.indices)
     if back is None or forth is None or {fresh[s.var] for s in theirs} - {v for e in stored for v in free_vars(e)}:
         raise fail(
-            f"what is read of {buffer.name} does not tell which iteration stored it, or the other way round", path
+            f"what is read of {buffer.name} does not tell which iteration stored it, or the other way round",
+            path,
+            code=codes.NOT_INVERTIBLE,
         )
     loops = [NewLoop(fresh[s.var], substitute(s.min, fresh), substitute(s.extent, fresh)) for s in theirs]
     marked = [replace(n, kind=s.kind, thread=s.thread, annotations=s.annotations)

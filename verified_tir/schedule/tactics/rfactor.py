@@ -31,7 +31,7 @@ from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, nodes_of, sub_statements, substitute, walk
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.reassociate import Reassociate
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, fail, owner
@@ -110,6 +110,7 @@ def _nest(session: Session, handle: Handle) -> Nest:
         raise fail(
             f"the loop over {loop.var.name} runs over elements of {store.buffer.name}, not over the reduction",
             path,
+            code=codes.NOT_OF_THIS_FORM,
         )
     return Nest(top, store, loop, block.name if block is not None else store.buffer.name, initialised)
 
@@ -133,10 +134,13 @@ def _update(session: Session, path: Path, loop: For) -> Path:
                 names = ", ".join(dict.fromkeys(s.buffer.name for s in nodes_of(stmt, Store)))
                 raise fail(
                     f"the loop over {loop.var.name} updates several buffers at once ({names}); "
-                    "a reduction of tuples is not split", path,
-                )  # fmt: skip
+                    "a reduction of tuples is not split", path, code=codes.NOT_OF_THIS_FORM)  # fmt: skip
             case _:
-                raise fail(f"in the loop over {loop.var.name} stands something other than one update", path)
+                raise fail(
+                    f"in the loop over {loop.var.name} stands something other than one update",
+                    path,
+                    code=codes.NOT_OF_THIS_FORM,
+                )
     return path
 
 
@@ -158,6 +162,7 @@ def _check_runs(session: Session, nest: Nest) -> None:
             raise fail(
                 f"the loop over {loop.var.name} never runs, so there is nothing to be split; simplify() removes it",
                 nest.path,
+                code=codes.NOTHING_TO_CHANGE,
             )
 
 
@@ -176,8 +181,7 @@ def _axis(factor_axis: int, rank: int, path: Path) -> int:
     if isinstance(factor_axis, bool) or not isinstance(factor_axis, int) or not -rank - 1 <= factor_axis <= rank:
         raise fail(
             f"the partial results have {rank + 1} dimension{'s' * (rank > 0)}, so factor_axis is from {-rank - 1} to "
-            f"{rank}, not {factor_axis!r}", path,
-        )  # fmt: skip
+            f"{rank}, not {factor_axis!r}", path, code=codes.WRONG_ARGUMENT)  # fmt: skip
     return factor_axis if factor_axis >= 0 else factor_axis + rank + 1
 
 
@@ -186,8 +190,7 @@ def _check_extents(nest: Nest, inside: set[Var]) -> None:
     if around:
         raise fail(
             f"the range of the loop over {nest.loop.var.name} depends on {around[0].name}, so the number of partial "
-            "results is not known before the nest", nest.path,
-        )  # fmt: skip
+            "results is not known before the nest", nest.path, code=codes.NOT_A_BOX)  # fmt: skip
 
 
 # -- the text that is left ---------------------------------------------------------------------------------------------
@@ -230,7 +233,7 @@ def _as_before(
         box = IndexMap(tuple(s.var for s in elements), tuple(indices)).on([s.extent for s in elements])
         inverse = box.inverse
     except IRError as problem:
-        raise fail(f"the elements are not counted one by one: {problem}", path) from problem
+        raise fail(f"the elements are not counted one by one: {problem}", path, code=codes.NOT_INVERTIBLE) from problem
     at = dict(zip(box.hit_vars, (s.var for k, s in enumerate(loops) if k != axis), strict=True))
     back = {s.var: substitute(e, at) for s, e in zip(elements, inverse, strict=True)}
     back[nest.loop.var] = loops[axis].var

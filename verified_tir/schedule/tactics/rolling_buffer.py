@@ -33,7 +33,7 @@ from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.recompute import Eliminate
 from verified_tir.kernel.rules.rewrite import Edit, ExprPath, Rewrite, expressions
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, fail
@@ -48,17 +48,24 @@ def rolling_buffer(session: Session, block: str, number: int) -> None:
     :param number: which of the buffers that the block writes.
     """
     if isinstance(number, bool) or not isinstance(number, int):
-        raise fail(f"a buffer is given by its number among those that the block writes, not by {number!r}")
+        raise fail(
+            f"a buffer is given by its number among those that the block writes, not by {number!r}",
+            code=codes.NO_BUFFER,
+        )
     path, _ = session.block(block)
     buffer = buffer_in(session, block, ("write", number))
     if session.allocation(buffer) is None:
-        raise fail(f"{buffer.name} is a parameter; only a local buffer can be rolled", path)
+        raise fail(f"{buffer.name} is a parameter; only a local buffer can be rolled", path, code=codes.A_PARAMETER)
     buffer = _over_all_tiles(session, buffer)
     nest, tiles = _tiles(session, block, buffer)
     rows = rows_of(session, nest, tiles, buffer)
     rolled = next((r for t in tiles for r in rows if r.tile is t and r.overlap), None)
     if rolled is None:
-        raise fail(f"no two iterations of the loops around block {block} compute a row of {buffer.name}", nest)
+        raise fail(
+            f"no two iterations of the loops around block {block} compute a row of {buffer.name}",
+            nest,
+            code=codes.NOTHING_TO_CHANGE,
+        )
     _moved_into_tiles(session, _computed_before(session, nest, tiles, rows), tiles)
     _folded(session, buffer, rolled)
 
@@ -111,10 +118,16 @@ def _tiles(session: Session, block: str, buffer: Buffer) -> tuple[Path, list[For
                 break
             top = next(path[:j] for j in range(len(path)) if session.stmt(path[:j]) is tiles[0])
             if len(top) + len(tiles) != k:
-                raise fail("the loops over tiles must stand in each other, with nothing between them", top)
+                raise fail(
+                    "the loops over tiles must stand in each other, with nothing between them",
+                    top,
+                    code=codes.STANDS_ELSEWHERE,
+                )
             return path[: k + 1], tiles
     raise fail(
-        f"no loop over tiles stands around block {block} and what reads {buffer.name}: use compute_at first", path
+        f"no loop over tiles stands around block {block} and what reads {buffer.name}: use compute_at first",
+        path,
+        code=codes.STANDS_ELSEWHERE,
     )
 
 
@@ -156,7 +169,11 @@ def _computed_before(session: Session, nest: Path, tiles: Sequence[For], rows: S
     body = _by_rows(session, source, tiles, rows)
     left = {t.var for t in tiles} & {*free_vars(body)}
     if left:
-        raise fail(f"what a tile computes depends on {min(v.name for v in left)} otherwise than by its rows", nest)
+        raise fail(
+            f"what a tile computes depends on {min(v.name for v in left)} otherwise than by its rows",
+            nest,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     whole = _whole(prefix, rows)
     names = {s.var: v for v, s in whole.tile_loops.items()}
     added = moves.nest(whole.loops, (), refresh_binders(substitute(body, names))[0])
@@ -179,7 +196,9 @@ def _prefix(session: Session, nest: Path, rows: Sequence[Rows]) -> list[For]:
     stmt = session.stmt(nest)
     while wanted - {s.var for s in found}:
         if not isinstance(stmt, For):
-            raise fail("something other than loops stands above the loop over rows", nest)
+            raise fail(
+                "something other than loops stands above the loop over rows", nest, code=codes.NOT_PERFECTLY_NESTED
+            )
         found.append(stmt)
         stmt = stmt.body
     return found

@@ -14,6 +14,7 @@ from verified_tir.ir.poly import as_poly, render
 from verified_tir.ir.stmt import For, Store
 from verified_tir.ir.sugar import binary, const
 from verified_tir.ir.visit import free_vars, nodes_of, rewrite, substitute
+from verified_tir.schedule import codes
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.regions import Side, box_of
@@ -82,7 +83,7 @@ def constant(e: Expr) -> int:
     """
     value = as_poly(e).constant
     if value is None:
-        raise fail("the loops over tiles must have constant ranges to roll a buffer")
+        raise fail("the loops over tiles must have constant ranges to roll a buffer", code=codes.NOT_CONSTANT)
     return value
 
 
@@ -98,7 +99,9 @@ def rows_of(session: Session, nest: Path, tiles: Sequence[For], buffer: Buffer) 
             found.append(_rows_in(session, nest, tile, *moves_[0], loops, buffer))
         elif moves_ or constant(tile.extent) != 1:
             raise fail(
-                f"the loop over {tile.var.name} moves {len(moves_)} dimensions of {buffer.name}; it must be one", nest
+                f"the loop over {tile.var.name} moves {len(moves_)} dimensions of {buffer.name}; it must be one",
+                nest,
+                code=codes.NOT_OF_THIS_FORM,
             )
     return found
 
@@ -114,7 +117,11 @@ def _rows_in(
     if len(inner) > 1 or any(
         (p := as_poly(n.indices[dim]).coefficient(v)) is None or p[0].constant != 1 for n in stores for v in inner
     ):
-        raise fail(f"the rows of {buffer.name} that a tile computes must be those of one loop", nest)
+        raise fail(
+            f"the rows of {buffer.name} that a tile computes must be those of one loop",
+            nest,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     row = Var.fresh(loop.var.name if loop is not None else tile.var.name, side.start.dtype)
     return Rows(dim, tile, start, constant(side.extent), loop, step, offset, divisor, shift, row)
 
@@ -133,7 +140,9 @@ def _line(start: Expr, tile: Var, path: Path) -> tuple[int, int, int, int]:
             f, c, a_, b_ = (int(n) for n in numbers if n is not None)
             if a_ > 0 and f > 0 and (f == 1 or m == 1):
                 return a_ * f, b_ * f, m, c
-    raise fail("a tile must begin at a constant distance from the last one to roll a buffer", path)
+    raise fail(
+        "a tile must begin at a constant distance from the last one to roll a buffer", path, code=codes.NOT_CONSTANT
+    )
 
 
 def ordered(e: Expr) -> Expr:

@@ -24,6 +24,7 @@ from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.stage import Stage
+from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
@@ -109,7 +110,11 @@ def cache_write(
     else:
         span = Span(home_of(session, target))
     if not _writes(session, span, target):
-        raise fail(f"{target.name} is not written there, so there is nothing to copy out", span.path)
+        raise fail(
+            f"{target.name} is not written there, so there is nothing to copy out",
+            span.path,
+            code=codes.NOTHING_TO_CHANGE,
+        )
     return _stage(session, span, target, scope, name, copy_out=True)
 
 
@@ -124,7 +129,7 @@ def _stage(
     relative = tuple(p[len(path) :] for p in only)
     box = box_of(session.stmt(path), buffer, session.ranges(path), writes=copy_out, only=relative)
     if box is None:
-        raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path)
+        raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path, code=codes.NOT_USED_THERE)
     called = name or _name(buffer, scope)
     session.apply(Stage(path, buffer, box.layout(), called, scope, copy_out, relative))
     as_ramps(session, path)
@@ -165,7 +170,11 @@ def _body_of(session: Session, wanted: Sequence[Path], handle: Handle) -> Path:
         if place[: len(where)] != where:
             stmt = session.stmt(place)
             called = stmt.name if isinstance(stmt, Block) else ""
-            raise fail(f"block {called} does not stand inside the loop over {loop.var.name}", where)
+            raise fail(
+                f"block {called} does not stand inside the loop over {loop.var.name}",
+                where,
+                code=codes.STANDS_ELSEWHERE,
+            )
     return (*where, 0)
 
 

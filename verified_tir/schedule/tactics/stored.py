@@ -33,6 +33,7 @@ from verified_tir.kernel.rules.rewrite import ExprPath, expressions, leading_to
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Proved
+from verified_tir.schedule import codes
 from verified_tir.schedule.session import Session, fail
 from verified_tir.semantics.encode import Encoded, Unencodable, fresh
 
@@ -175,7 +176,9 @@ class _Nest:
                 case LetStmt(var=v, value=value):
                     nest.lets[v] = nest.plain(value)
                 case While():
-                    raise fail("what a while loop stores is not known by its iterations", path[:k])
+                    raise fail(
+                        "what a while loop stores is not known by its iterations", path[:k], code=codes.OPAQUE_CALL
+                    )
                 case _:
                     pass
         return nest
@@ -193,7 +196,9 @@ def _piece(nest: _Nest, store: Store, indices: tuple[Expr, ...], path: Path) -> 
     conditions = list(nest.conditions)
     if value.dtype.lanes > 1:
         if store.buffer.dtype.lanes > 1 or store.predicate is not None:
-            raise fail(f"{store.buffer.name} is stored to under a mask, or its elements are vectors", path)
+            raise fail(
+                f"{store.buffer.name} is stored to under a mask, or its elements are vectors", path, code=codes.VECTORS
+            )
         lane = Var.fresh("lane", stored[-1].dtype.scalar)
         loops.append((lane, const(0, lane.dtype), const(value.dtype.lanes, lane.dtype)))
         conditions += [lane >= 0, lane < value.dtype.lanes]
@@ -202,7 +207,11 @@ def _piece(nest: _Nest, store: Store, indices: tuple[Expr, ...], path: Path) -> 
     inverse = solved(loops, stored, indices)
     if inverse is None:
         names = ", ".join(v.name for v, _, _ in loops)
-        raise fail(f"the indices of the store to {store.buffer.name} do not tell {names}, as an inverse must", path)
+        raise fail(
+            f"the indices of the store to {store.buffer.name} do not tell {names}, as an inverse must",
+            path,
+            code=codes.NOT_INVERTIBLE,
+        )
     same = [s.equal(x) for s, x in zip(stored, indices, strict=True) if s is not x]
     at = [substitute(c, inverse) for c in (*same, *conditions)]
     ordered = [*at[len(same) :], *at[: len(same)]]
@@ -298,10 +307,11 @@ def lane_of(e: Expr, lane: Expr) -> Expr:
             return Call(t.scalar, op, tuple(lane_of(a, lane) for a in args))
         case Load(buffer=b, predicate=mask) if b.dtype.lanes > 1 or mask is not None:
             raise fail(
-                f"a lane of a load from {b.name}, which is masked or has vectors as elements, is not an expression"
+                f"a lane of a load from {b.name}, which is masked or has vectors as elements, is not an expression",
+                code=codes.VECTORS,
             )
         case Var() | Shuffle() | LetExpr():
-            raise fail(f"a lane of a {type(e).__name__} is not an expression")
+            raise fail(f"a lane of a {type(e).__name__} is not an expression", code=codes.VECTORS)
     return map_children(e, lambda c: lane_of(c, lane) if isinstance(c, Expr) else c)
 
 

@@ -24,6 +24,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.scope import Declare, Drop
 from verified_tir.kernel.theorem import Refines
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import moves_of, redirected
 from verified_tir.schedule.functions import assumes, head
 from verified_tir.schedule.intrinsic import Intrinsic
@@ -48,7 +49,11 @@ def tensorize(session: Session, place: Handle, which: Intrinsic | str, lemma: Le
     except ValueError as problem:
         raise fail(str(problem), path) from problem
     if not isinstance(intrin, Intrinsic):
-        raise fail(f"an intrinsic is a TensorIntrin, its name, or a schedule of its description, not {which!r}", path)
+        raise fail(
+            f"an intrinsic is a TensorIntrin, its name, or a schedule of its description, not {which!r}",
+            path,
+            code=codes.WRONG_ARGUMENT,
+        )
     session.apply(labelled(path, intrin.name))
     session.apply(annotated(path, ((INTRINSIC, intrin.name),)))
     _replace(session, (*path, 0), intrin, lemma, forget=True)
@@ -59,7 +64,9 @@ def refine_call(session: Session, block: str, function: Intrinsic, lemma: Lemma)
     """Replace what a function does at a block by what refines it; the block keeps its name."""
     path, _ = session.block(block)
     if not isinstance(function, Intrinsic):
-        raise fail(f"a function is replaced by a schedule of it, not by {function!r}", path)
+        raise fail(
+            f"a function is replaced by a schedule of it, not by {function!r}", path, code=codes.INTRINSIC_DOES_NOT_FIT
+        )
     _replace(session, (*path, 0), function, lemma, forget=False)
 
 
@@ -72,9 +79,15 @@ def precondition(session: Session, block: str, function: PrimFunc) -> None:
         match = unify(function, rest, without_labels(label.body))
         windows = _windows(function, match, path, function.name)
     except Mismatch as difference:
-        raise fail(f"block {block} is not {function.name}: {difference}", path) from difference
+        raise fail(
+            f"block {block} is not {function.name}: {difference}", path, code=codes.INTRINSIC_DOES_NOT_FIT
+        ) from difference
     if any(w.view is not w.buffer for w in windows):
-        raise fail(f"block {block} is {function.name} on parts of buffers; tensorize it", path)
+        raise fail(
+            f"block {block} is {function.name} on parts of buffers; tensorize it",
+            path,
+            code=codes.INTRINSIC_DOES_NOT_FIT,
+        )
     arguments = Arguments(tuple(w.view for w in windows), tuple(match.values.items()))
     session.apply(Insert((*path, 0), instantiate(function.with_body(assumed), arguments)))
 
@@ -94,7 +107,9 @@ def _replace(session: Session, path: Path, intrin: Intrinsic, lemma: Lemma, *, f
         try:
             match, assumed, windows = _match(session, path, described, whole, intrin.name)
         except Mismatch:
-            raise fail(f"{intrin.name} does not fit: {difference}", path) from difference
+            raise fail(
+                f"{intrin.name} does not fit: {difference}", path, code=codes.INTRINSIC_DOES_NOT_FIT
+            ) from difference
     views = [w for w in windows if w.view is not w.buffer]
     inner = path
     for w in views:
@@ -141,11 +156,19 @@ def _windows(func: PrimFunc, match: Match, path: Path, name: str) -> list[Window
     found: list[Window] = []
     for p in func.buffers:
         if p not in match.accesses:
-            raise fail(f"{name}: {func.name} does not use {p.name}, so nothing says what to pass for it", path)
+            raise fail(
+                f"{name}: {func.name} does not use {p.name}, so nothing says what to pass for it",
+                path,
+                code=codes.INTRINSIC_DOES_NOT_FIT,
+            )
         found.append(window(p, match))
     missing = [v.name for v in scalars_of(func) if v not in match.values]
     if missing:
-        raise fail(f"{name}: nothing in the nest says what {', '.join(missing)} of {func.name} is", path)
+        raise fail(
+            f"{name}: nothing in the nest says what {', '.join(missing)} of {func.name} is",
+            path,
+            code=codes.INTRINSIC_DOES_NOT_FIT,
+        )
     return found
 
 
@@ -155,7 +178,11 @@ def _given(
     """The values of the implementation's scalars: those of the description by position, and the views' own."""
     values: dict[Var, Expr] = {}
     if len(impl.buffers) != len(windows):
-        raise fail(f"{impl.name} takes {len(impl.buffers)} buffers, and {described.name} {len(windows)}", path)
+        raise fail(
+            f"{impl.name} takes {len(impl.buffers)} buffers, and {described.name} {len(windows)}",
+            path,
+            code=codes.INTRINSIC_DOES_NOT_FIT,
+        )
     mine = [v for v in impl.params if impl.buffer_of(v) is None]
     theirs = [v for v in described.params if described.buffer_of(v) is None]
     values.update((a, match.values[b]) for a, b in zip(mine, theirs, strict=False))

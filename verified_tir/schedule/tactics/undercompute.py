@@ -35,7 +35,7 @@ from verified_tir.ir.visit import children, free_vars, nodes_of, substitute
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.effects import EVERYTHING, written_blocks
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.schedule import moves
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session, TacticFailed, fail
 from verified_tir.schedule.tactics.conditionals import trim
@@ -73,7 +73,11 @@ def remove_overcompute_through_branching(session: Session, under: Path = ()) -> 
     """
     known = list(known_paddings(session))
     if not known:
-        raise fail("no padding is known: none is declared, assumed, or filled by a nest with a condition", under)
+        raise fail(
+            "no padding is known: none is declared, assumed, or filled by a nest with a condition",
+            under,
+            code=codes.NOTHING_TO_CHANGE,
+        )
     branches = 0
     tried: set[tuple[Stmt, Expr]] = set()  # stores, and when they meet padding
     first: TacticFailed | None = None
@@ -92,7 +96,7 @@ def remove_overcompute_through_branching(session: Session, under: Path = ()) -> 
         except TacticFailed as problem:
             first = first or problem
     if not branches:
-        raise first or fail("nothing runs on padding", under)
+        raise first or fail("nothing runs on padding", under, code=codes.NOTHING_TO_CHANGE)
     return branches
 
 

@@ -22,6 +22,7 @@ from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.insert import Insert
 from verified_tir.kernel.rules.rewrite import ExprPath
 from verified_tir.kernel.rules.scope import Declare, Drop
+from verified_tir.schedule import codes
 from verified_tir.schedule.edits import parts, rewritten
 from verified_tir.schedule.rule_builders import labelled
 from verified_tir.schedule.session import Session, fail
@@ -41,7 +42,11 @@ def split_write(session: Session, block: str) -> tuple[str, str]:
         case Binary(op=op, a=first) if op not in ("and", "or") and first.dtype is store.value.dtype:
             pass
         case _:
-            raise fail(f"block {block} stores no sum, product or the like, which could be done in two steps", path)
+            raise fail(
+                f"block {block} stores no sum, product or the like, which could be done in two steps",
+                path,
+                code=codes.NOT_OF_THIS_FORM,
+            )
     path = (*path, 0)
     temporary = Buffer.declare(TEMPORARY, (), first.dtype)
     session.apply(Declare(path, temporary))
@@ -67,9 +72,15 @@ def merge_writes(session: Session, first: str, second: str) -> None:
     there, new = _only_store(session, second)
     around = here[:-1]
     if not here or there[:-1] != around or not isinstance(session.stmt(around), Seq) or there[-1] <= here[-1]:
-        raise fail(f"blocks {first} and {second} do not follow each other in one sequence", there)
+        raise fail(
+            f"blocks {first} and {second} do not follow each other in one sequence", there, code=codes.STANDS_ELSEWHERE
+        )
     if old.buffer.data is not new.buffer.data or old.value.dtype is not new.value.dtype:
-        raise fail(f"blocks {first} and {second} store to {old.buffer.name} and {new.buffer.name}", there)
+        raise fail(
+            f"blocks {first} and {second} store to {old.buffer.name} and {new.buffer.name}",
+            there,
+            code=codes.NOT_OF_THIS_FORM,
+        )
     temporary = Buffer.declare(TEMPORARY, (), old.value.dtype)
     session.apply(Declare(around, temporary))
     around = (*around, 0)
@@ -93,9 +104,9 @@ def _only_store(session: Session, block: str) -> tuple[Path, Store]:
     path, label = session.block(block)
     store = label.body
     if not isinstance(store, Store):
-        raise fail(f"block {block} contains more than one store", path)
+        raise fail(f"block {block} contains more than one store", path, code=codes.NOT_OF_THIS_FORM)
     if store.value.dtype.lanes > 1 or store.predicate is not None:
-        raise fail(f"block {block} stores a vector", path)
+        raise fail(f"block {block} stores a vector", path, code=codes.VECTORS)
     return path, store
 
 
