@@ -80,7 +80,7 @@ def test_a_step_that_does_not_apply(tmp_path: Path, capsys: pytest.CaptureFixtur
         "",
         '    lost.py:20: s.split("k", [4, 4])',
         "",
-        "    split(k, [4, 4]): there is no loop called 'k'; the loops are i",
+        "    split(k, [4, 4]): there is no loop called 'k'; the loops are i [VT0301]",
         "",
         "    # from tvm.script import tirx as T",
         "",
@@ -88,6 +88,8 @@ def test_a_step_that_does_not_apply(tmp_path: Path, capsys: pytest.CaptureFixtur
         '    def fill(A: T.Buffer((16,), "float32")):',
         "        for i in range(16):",
         "            A[i] = T.float32(0.0)",
+        "",
+        "    try: name one of the loops that there are (i), or use the variable that split, fuse or loops(block) gave",
         "",
         "1 schedule in 1 file: 1 refused; 1 obligation proved in 1.0 ms",
     )

@@ -46,4 +46,4 @@ def test_programs_without_symbols_are_not_asked_about_sizes() -> None:
     s = Schedule(ROW_SUM.format(assumed="pass").replace("m = T.int32()", "m = 4").replace("n = T.int32()", "n = 3"))
     with pytest.raises(Refuted) as refused:
         s.parallel("j")
-    assert refused.value.search is None
+    assert refused.value.remedy is None

@@ -54,6 +54,9 @@ OF_THE_PROGRAM: Final = {"race": "VT0208", "block": "VT0209", "call": "VT0211"}
 
 INEXPRESSIBLE: Final = "VT0212"
 """A program as written that the kernel cannot express, or that is malformed."""
+CALL_DOES_NOT_FIT: Final = "VT0213"
+CONTRADICTORY: Final = "VT0214"
+TOO_DEEP: Final = "VT0215"
 
 OTHER_OF_THE_PROGRAM: Final = "VT0299"
 
@@ -89,6 +92,11 @@ CONTRADICTION: Final = "VT0329"
 INDEX_MAP: Final = "VT0330"
 PAD_VALUE: Final = "VT0331"
 CONDITION: Final = "VT0332"
+
+NAMES_NOTHING: Final = frozenset(
+    {NO_LOOP, AMBIGUOUS_LOOP, LOOP_IS_GONE, NOT_A_LOOP, NO_BLOCK, AMBIGUOUS_BLOCK, NO_BUFFER}
+)
+"""Where an argument stands for nothing in the program, so that no statement is to blame."""
 
 _FAMILIES: Final = {
     "VT0380": (
@@ -129,6 +137,8 @@ def code_of(refusal: Refusal, step: str, given: str = "", *, of_the_program: boo
     :param of_the_program: whether the program as written was refused, and no step.
     """
     if isinstance(refusal, NoMatch):
+        if of_the_program and "assumptions contradict each other" in refusal.reason:  # the kernel gives no more
+            return CONTRADICTORY
         return given or (INEXPRESSIBLE if of_the_program else FAMILY_OF.get(step.partition("(")[0], A_PASS))
     return code_of_obligation(refusal.obligation, of_the_program=of_the_program)
 

@@ -39,7 +39,7 @@ class ScheduleError(Exception):
 
     @property
     def remedy(self) -> str | None:
-        """An assumption about the arguments with which the step would be proved; ``None`` if none is found.
+        """What makes the step succeed, as a sentence: it was tried, and the step was proved; ``None`` if nothing does.
 
         It is looked for when it is asked for first.
         """
@@ -48,10 +48,34 @@ class ScheduleError(Exception):
             self._remedy = found
         return self._remedy
 
+    @cached_property
+    def advice(self) -> str:
+        """What to try, in one sentence; it was not tried itself."""
+        from verified_tir.schedule.advice import advice_on
+
+        try:
+            return advice_on(self)
+        except RecursionError:  # a program that nests deeply is refused all the same
+            return ""
+
+    @property
+    def has_place(self) -> bool:
+        """Whether a statement of the program is to blame."""
+        return bool(self.place) or self.marks_all
+
     def __str__(self) -> str:
-        lines = [f"{self.step}: {self.summary()}"]
-        lines += ["", marked(self.program, self.place, self.marks_all)]
-        return "\n".join([*lines, *([] if self.remedy is None else ["", self.remedy])])
+        lines = [f"{self.step}: {self.summary()} [{self.code}]"]
+        lines += ["", marked(self.program, self.place, self.has_place)]
+        rest = [*self.evidence(), *self.to_try()]
+        return "\n".join([*lines, "", *rest] if rest else lines)
+
+    def evidence(self) -> list[str]:
+        """Lines about an input on which the claim is false."""
+        return []
+
+    def to_try(self) -> list[str]:
+        """What to try: a remedy that was proved to be one, or else advice."""
+        return [self.remedy] if self.remedy is not None else [f"try: {self.advice}"] if self.advice else []
 
     def summary(self) -> str:
         """One line: what is wrong."""
@@ -91,19 +115,19 @@ class Refuted(ScheduleError):
     def confirmed(self) -> bool:
         return self.replay is not None and self.replay.confirmed
 
+    @property
+    def has_place(self) -> bool:
+        return True
+
     def summary(self) -> str:
         return f"refused, since this is false: {self.reason}"
 
-    def __str__(self) -> str:
-        lines = [f"{self.step}: {self.summary()}", "", marked(self.program, self.place, always=True), ""]
+    def evidence(self) -> list[str]:
+        lines = []
         if self.counterexample:
             values = ", ".join(f"{k} = {v}" for k, v in self.counterexample.items())
             lines.append(f"counterexample: {values}")
-        if self.replay is not None:
-            lines.append(self.replay.describe())
-        if self.remedy is not None:
-            lines.append(self.remedy)
-        return "\n".join(lines)
+        return lines if self.replay is None else [*lines, self.replay.describe()]
 
 
 @final
@@ -114,11 +138,12 @@ class Undecided(ScheduleError):
     obligation: Obligation | None = None
     solver_reason: str = ""
 
+    @property
+    def has_place(self) -> bool:
+        return True
+
     def summary(self) -> str:
-        return (
-            f"refused, since the solver could not decide: {self.reason} ({self.solver_reason}). "
-            "Try constant extents, a T.assume that states what you know, or a larger budget (Schedule(budget=…))"
-        )
+        return f"refused, since the solver could not decide: {self.reason} ({self.solver_reason})"
 
 
 def marked(program: PrimFunc, place: Path, always: bool = False) -> str:

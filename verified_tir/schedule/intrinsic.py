@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func, script
+from verified_tir.schedule.codes import INTRINSIC_DOES_NOT_FIT
 from verified_tir.schedule.errors import NotApplicable
 
 Steps = tuple[Mapping[str, Any], ...]
@@ -74,6 +75,8 @@ def noted(schedule: Any) -> Steps:
         call = record.call
         if call is None or call.problem:
             problem = call.problem if call else "it was not noted"
-            raise NotApplicable(str(record), f"the step cannot be made again: {problem}", record.before)
+            raise NotApplicable(
+                str(record), f"the step cannot be made again: {problem}", record.before, code=INTRINSIC_DOES_NOT_FIT
+            )
         found.append({"primitive": call.primitive, "arguments": call.arguments, "named": call.named})
     return tuple(found)

@@ -18,6 +18,7 @@ from typing import final
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.kernel.effects import opaque_calls
+from verified_tir.schedule.codes import INTRINSIC_DOES_NOT_FIT
 from verified_tir.schedule.errors import NotApplicable
 from verified_tir.schedule.intrinsic import Intrinsic, noted
 from verified_tir.schedule.schedule import Schedule
@@ -49,6 +50,7 @@ class TensorIntrin(Intrinsic):
                     f"{made.name} makes no opaque call, so that it does what {described.name} does is to be proved: "
                     "give the steps that lead to it, a function of a Schedule",
                     made,
+                    code=INTRINSIC_DOES_NOT_FIT,
                 )
             return TensorIntrin(name, described, made)
         s = Schedule._of_any_arguments(described)

@@ -40,16 +40,16 @@ def about_floats(refusal: Refusal) -> bool:
 
 def about_sizes(refusal: Refusal, theorem: Refines) -> bool:
     """Whether something that has nothing to do with floats was refused in a program of unknown sizes."""
-    return isinstance(refusal, Unproved) and not has_floats(refusal.obligation.goal) and bool(_sizes(theorem))
+    return isinstance(refusal, Unproved) and not has_floats(refusal.obligation.goal) and bool(sizes_of(theorem))
 
 
 def missing_size(theorem: Refines, prover: Prover, tactic: Callable[[Session], object]) -> str | None:
     """Which sizes must be at least 1 so that ``tactic`` succeeds, as a sentence; ``None`` if that does not help."""
 
     def enough(sizes: list[Var]) -> bool:
-        return _succeeds(theorem, prover, tactic, seq(*[Assume(v >= 1) for v in sizes]))
+        return succeeds(theorem, prover, tactic, seq(*[Assume(v >= 1) for v in sizes]))
 
-    needed = _sizes(theorem)
+    needed = sizes_of(theorem)
     if not enough(needed):
         return None
     for v in list(needed):
@@ -59,13 +59,13 @@ def missing_size(theorem: Refines, prover: Prover, tactic: Callable[[Session], o
     return "it would be proved if the program began with " + " and ".join(f"T.assume({script(v >= 1)})" for v in needed)
 
 
-def _sizes(theorem: Refines) -> list[Var]:
-    """The symbols in the shapes of parameters."""
+def sizes_of(theorem: Refines) -> list[Var]:
+    """The symbols in the shapes of parameters, a few of them."""
     found = [v for b in theorem.before.buffers for e in b.shape for v in free_vars(e)]
     return list(dict.fromkeys(found))[:MOST]
 
 
-def _succeeds(theorem: Refines, prover: Prover, tactic: Callable[[Session], object], assumed: Stmt) -> bool:
+def succeeds(theorem: Refines, prover: Prover, tactic: Callable[[Session], object], assumed: Stmt) -> bool:
     """Whether the step can be taken in the program that begins with an assumption."""
     session = Session(theorem, prover)
     try:
@@ -83,7 +83,7 @@ def missing_assumption(theorem: Refines, prover: Prover, tactic: Callable[[Sessi
     """
 
     def enough(buffers: tuple[Buffer, ...], claim: Claim) -> bool:
-        return _succeeds(theorem, prover, tactic, seq(*[_of_all(b, claim) for b in buffers]))
+        return succeeds(theorem, prover, tactic, seq(*[_of_all(b, claim) for b in buffers]))
 
     inputs = _inputs(theorem)
     if not inputs or not enough(inputs, _is_finite):

@@ -14,6 +14,7 @@ from typing import Final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
 from verified_tir.ir.visit import children
+from verified_tir.schedule.codes import TOO_DEEP
 from verified_tir.schedule.errors import NotApplicable
 
 CALLS: Final = 16
@@ -37,7 +38,7 @@ def walked(step: str, program: PrimFunc) -> Iterator[None]:
             f"the program nests {levels} levels deep, which Python's recursion limit of {limit} calls does not allow; "
             f"raise it with sys.setrecursionlimit({levels * CALLS})"
         )
-        raise NotApplicable(step, reason, program) from None
+        raise NotApplicable(step, reason, program, code=TOO_DEEP) from None
 
 
 def depth(root: Node) -> int:

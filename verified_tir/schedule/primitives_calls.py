@@ -8,6 +8,7 @@ from typing import Any
 from verified_tir.ir.func import IRModule
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
+from verified_tir.schedule.codes import INTRINSIC_DOES_NOT_FIT
 from verified_tir.schedule.errors import NotApplicable
 from verified_tir.schedule.functions import outlined
 from verified_tir.schedule.primitives import Primitives
@@ -28,7 +29,7 @@ class CallPrimitives(Primitives):
         try:
             return outlined(self._session.func)
         except IRError as problem:
-            raise NotApplicable("module", str(problem), self._session.func) from problem
+            raise NotApplicable("module", str(problem), self._session.func, code=INTRINSIC_DOES_NOT_FIT) from problem
 
     @recorded
     def blockize(self, loop: Handle | Sequence[str], preserve_unit_iters: bool = True, *, name: str = "") -> str:

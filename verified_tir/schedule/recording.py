@@ -41,7 +41,7 @@ from verified_tir.schedule.recorded_text import (
 )
 from verified_tir.schedule.sampling import unsampled
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.spelling import check_call
+from verified_tir.schedule.spelling import check_call, signature_of
 from verified_tir.schedule.tactics.assume import function_of
 from verified_tir.schedule.tactics.block_domain import map_of_block
 from verified_tir.schedule.tactics.layout import buffer_in, find_buffer, layout_arguments, layout_map, map_of_buffer
@@ -336,6 +336,11 @@ def repeat(schedule: Any, call: Call) -> Any:
         raise Unrecordable(f"there is no primitive {call.primitive!r}")
     arguments, named = revived(schedule, call)
     return PRIMITIVES[call.primitive](schedule, *arguments, **named)
+
+
+def takes(primitive: str, parameter: str) -> bool:
+    """Whether a primitive has a parameter of that name."""
+    return primitive in PRIMITIVES and parameter in signature_of(PRIMITIVES[primitive]).parameters
 
 
 def _value(session: Session, noted: Any) -> Any:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verified_tir.elaborate.blocks import place_as_written
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
+from verified_tir.ir.stmt import Store
+from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic import verdict as v
 from verified_tir.logic.called import called
-from verified_tir.schedule.codes import code_of
+from verified_tir.schedule.codes import NAMES_NOTHING, code_of
 from verified_tir.schedule.errors import NotApplicable, Refuted, ScheduleError, Undecided
+from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.layout import find_buffer
 
 if TYPE_CHECKING:
     from verified_tir.schedule.replay import Programs, Question
@@ -28,6 +35,35 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
     found = _exception(step, refusal, program, theorem)
     found.code = code_of(refusal, step, code, of_the_program=theorem is None)
     return found
+
+
+def mark_subject(refused: ScheduleError, session: Session, arguments: Sequence[object]) -> None:
+    """Give a refusal without a place that of the first argument that has one: a loop, a block, a buffer's first use.
+
+    Where an argument names nothing, no statement is to blame.
+    """
+    if refused.has_place or refused.code in NAMES_NOTHING or refused.program is not session.func:
+        return
+    for argument in arguments:
+        place = _place_of(session, argument)
+        if place is not None:
+            refused.place, refused.marks_all = place, True
+            return
+
+
+def _place_of(session: Session, argument: object) -> Path | None:
+    try:
+        if isinstance(argument, Var) or (
+            isinstance(argument, str) and (session.has_block(argument) or session.has_loop(argument))
+        ):
+            return session.place(argument)
+        if isinstance(argument, (str, Buffer)):
+            buffer, _ = find_buffer(session, argument)
+            uses = session.find(Store, lambda s: buffer in (s.buffer, *(n.buffer for n in nodes_of(s, Load))))
+            return uses[0][0] if uses else session.allocation(buffer)
+    except TacticFailed:
+        return None
+    return None
 
 
 def _exception(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | None) -> ScheduleError:

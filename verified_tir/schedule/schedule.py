@@ -31,11 +31,11 @@ from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict import Discharged
+from verified_tir.schedule.codes import CALL_DOES_NOT_FIT
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import NotApplicable, ScheduleError
 from verified_tir.schedule.functions import program_of
 from verified_tir.schedule.intrinsic import Intrinsic
-from verified_tir.schedule.missing import about_floats, about_sizes, missing_assumption, missing_size
 from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.own_memory import own_memory, settle
 from verified_tir.schedule.primitives_blocks import BlockPrimitives
@@ -47,7 +47,8 @@ from verified_tir.schedule.primitives_sampling import SamplingPrimitives
 from verified_tir.schedule.primitives_tiles import TilePrimitives
 from verified_tir.schedule.primitives_values import ValuePrimitives
 from verified_tir.schedule.recording import Call, recorded, repeat
-from verified_tir.schedule.refusals import report
+from verified_tir.schedule.refusals import mark_subject, report
+from verified_tir.schedule.remedies import Attempt, copied, remedy_of
 from verified_tir.schedule.replay_inputs import symbols
 from verified_tir.schedule.session import Handle, Session, TacticFailed
 from verified_tir.schedule.shown import listed, map_text, short
@@ -128,7 +129,7 @@ class Schedule(
             program, owed, written = program_of(func, name)
         except Misfit as problem:
             raise NotApplicable(
-                "the program itself", str(problem), problem.caller, problem.path, marks_all=True
+                "the program itself", str(problem), problem.caller, problem.path, marks_all=True, code=CALL_DOES_NOT_FIT
             ) from None
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
@@ -403,10 +404,8 @@ class Schedule(
                     reached = session.theorem
         except TacticFailed as failed:
             error = report(f"{name}({text})", failed.refusal, reached.after, reached, failed.code)
-            if about_floats(failed.refusal):
-                error.search = partial(missing_assumption, theorem, session.prover, tactic)
-            elif about_sizes(failed.refusal, theorem):
-                error.search = partial(missing_size, theorem, session.prover, tactic)
+            mark_subject(error, session, arguments)
+            error.search = partial(remedy_of, Attempt(copied(self), tactic, self._call), failed.refusal)
             raise error from None
         self.notes[:] = [n for n in self.notes if not n.endswith(_WAITS)] + [f"{b} {_WAITS}" for b in waiting]
         done = session.theorem.derivation[len(theorem.derivation) :]
