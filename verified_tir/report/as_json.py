@@ -170,6 +170,7 @@ def _refusal(r: RefusalReport) -> dict[str, Any]:
         "replay": None if r.replay is None else {"confirmed": r.replay.confirmed, "message": r.replay.message},
         "place": _place(r.place),
         "remedy": r.remedy,
+        "advice": r.advice,
         "program": r.program,
         "at": None if r.raised is None else _source(r.raised),
     }

@@ -154,4 +154,5 @@ def refusal_of(
         raised=raised,
         code=refused.code,
         remedy=refused.remedy if detail == "all" else None,
+        advice=refused.advice,
     )

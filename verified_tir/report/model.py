@@ -122,9 +122,9 @@ class ReplayReport:
 class RefusalReport:
     """A refused step: which, why, and where in the program and in the schedule.
 
-    ``text`` is the whole message of the exception, ``program`` the program's text with the place marked; ``remedy`` an
-    assumption with which the step would be proved, if it was looked for and found.  ``code`` is explained by
-    ``vtir help CODE``.
+    ``text`` is the whole message of the exception, ``program`` the program's text with the place marked; ``remedy``
+    what makes the step succeed, if that was looked for and found; ``advice`` what to try, untried.  ``code`` is
+    explained by ``vtir help CODE``.
     """
 
     step: str
@@ -138,6 +138,7 @@ class RefusalReport:
     raised: SourcePlace | None
     code: str
     remedy: str | None = None
+    advice: str = ""
 
 
 @final
