@@ -563,6 +563,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         "NaN, which the specification leaves undefined; the greatest power", powers_of_two,
     ),
     Difference(
+        "`MatMul`, `Gemm` of infinities and zeros", ("MatMul", "Gemm"), "onnxruntime",
+        lambda o: infinite(o) and any((x == 0).any() for x in operands(o)),
+        "passes products with 0 over in some shapes, by numpy's BLAS", "NaN, the product of 0 and ∞",
+        "NaN, the product of 0 and ∞",
+    ),
+    Difference(
         "`Conv` with dilations, with NaN or infinities", ("Conv",), "onnxruntime",
         lambda o: dilated(o) and (nan(o) or infinite(o)),
         "multiplies elements between those of the window by 0", "passes them over", "passes them over",
