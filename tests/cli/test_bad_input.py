@@ -75,7 +75,9 @@ def test_a_mistake_in_a_helper_names_both_files(tmp_path: Path, capsys: pytest.C
     write(tmp_path, helper="x = (1,\n", user="import helper\n")
     code, shown = verify(capsys, "user.py")
     assert code == 2
-    assert shown.startswith("helper.py:1:5: error: SyntaxError: '(' was never closed (reached from user.py:1)\n")
+    assert shown.startswith(
+        "helper.py:1:5: error: SyntaxError: '(' was never closed (reached from user.py:1) [VT0003]\n"
+    )
 
 
 def test_text_that_is_no_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +92,7 @@ def test_a_path_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFixtur
     write(tmp_path, good=GOOD)
     code, shown = verify(capsys, "nowhere.py", "good.py")
     assert code == 2
-    assert shown.startswith("nowhere.py: error: there is no such file or folder\n")
+    assert shown.startswith("nowhere.py: error: there is no such file or folder [VT0001]\n")
     assert "  good  proved" in shown
 
 

@@ -63,7 +63,7 @@ def test_contradictory_assumptions_prove_nothing(tmp_path: Path, capsys: pytest.
     assert "decided  VACUOUS" in out
     assert (
         "    every step was proved, but no input satisfies what the program assumes: "
-        "A[12 + i] == 5, for i in range(4); A[10 + j] == 6, for j in range(6)\n"
+        "A[12 + i] == 5, for i in range(4); A[10 + j] == 6, for j in range(6) [VT0014]\n"
         "    assumptions that contradict each other prove everything: change or remove one of them\n"
     ) in out
     assert "assuming:" not in out and "second opinion" not in out

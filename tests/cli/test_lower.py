@@ -80,7 +80,9 @@ def test_print_after(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.count("def f(") == 3
     code, _, err = run(capsys, "a.py:f", "Simplify", print_after=("FlattenBuffer",))
     assert code == 2
-    assert err == ("vtir: error: --print-after FlattenBuffer: the pipeline has no such pass; the passes are Simplify\n")
+    assert err == (
+        "vtir: error: --print-after FlattenBuffer: the pipeline has no such pass; the passes are Simplify [VT0008]\n"
+    )
 
 
 def test_schedules_come_first(capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +218,7 @@ def test_the_interpreter_gives_up(capsys: pytest.CaptureFixture[str], monkeypatc
     assert (code, out) == (2, "")
     assert err == (
         "vtir: error: f: too much for the interpreter, which stops after 10 stores and iterations; check a smaller "
-        "size\n"
+        "size [VT0011]\n"
     )
 
 
@@ -230,7 +232,7 @@ def test_mistakes_of_run(capsys: pytest.CaptureFixture[str]) -> None:
         ("n=5000000000", "--shape n=5000000000: no int32"),
     ):
         code, out, err = executed(capsys, "a.py:f", shape=(shape,))
-        assert (code, out, err) == (2, "", f"vtir: error: {words}\n")
+        assert (code, out, err) == (2, "", f"vtir: error: {words} [VT0011]\n")
     code, out, err = executed(capsys, "a.py:f", shape=("n=-1",))
     assert code == 2 and "give no shape" in err
     code, _, err = executed(capsys, "a.py:g", pipeline="UnrollLoop")

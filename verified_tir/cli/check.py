@@ -24,6 +24,7 @@ from verified_tir.certificate.sources import BadSource, other_program, programs
 from verified_tir.certificate.store import MANIFEST, BadStore
 from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
+from verified_tir.report.error_codes import code_of_exception, with_code
 
 if TYPE_CHECKING:
     from verified_tir.certificate.integrity import MadeAgain
@@ -70,7 +71,7 @@ def run(options: Options) -> int:
     try:
         return _run(options)
     except (_Mistake, BadStore, BadSource) as mistake:
-        print(f"vtir: error: {mistake}", file=sys.stderr)
+        print(f"vtir: error: {with_code(str(mistake), code_of_exception(mistake))}", file=sys.stderr)
         return MISTAKE
     except KeyboardInterrupt:
         print("vtir: interrupted", file=sys.stderr)

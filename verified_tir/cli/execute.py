@@ -23,6 +23,7 @@ from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.kernel.theorem import Refines
 from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.passes import Pipeline
+from verified_tir.report.error_codes import code_of_exception
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.replay_inputs import Array, shapes, symbols
 from verified_tir.schedule.replay_layout import Masks, move, pad
@@ -88,7 +89,13 @@ def execute(options: Options) -> int:
     except ScheduleError as refused:
         refusal = refusal_of(refused)
     except CodegenError as refused:
-        refusal = {"step": "build", "kind": "CodegenError", "reason": str(refused), "message": str(refused)}
+        refusal = {
+            "step": "build",
+            "code": code_of_exception(refused),
+            "kind": "CodegenError",
+            "reason": str(refused),
+            "message": str(refused),
+        }
     except KeyboardInterrupt:
         raise
     except Exception as problem:  # in the schedule function of the file

@@ -33,6 +33,7 @@ class BadFileError(Exception):
     def __init__(self, report: ErrorReport) -> None:
         super().__init__(report.message)
         self.report = report
+        self.code = report.code
 
 
 @contextmanager

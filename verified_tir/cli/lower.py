@@ -20,6 +20,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.passes import PassRecord, Pipeline
+from verified_tir.report.error_codes import WRONG_OPTION, code_of_exception, with_code
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.schedule import Schedule
 
@@ -70,8 +71,10 @@ def lower(options: Options) -> int:
 
 
 def complain(message: str) -> int:
-    """A mistake of the user's, in one line; gives the exit code."""
-    print(f"vtir: error: {message}", file=sys.stderr)
+    """A mistake of the user's, with the code of the exception that is being handled; gives the exit code."""
+    problem = sys.exception()
+    code = WRONG_OPTION if problem is None else code_of_exception(problem)
+    print(f"vtir: error: {with_code(message, code)}", file=sys.stderr)
     return 2
 
 
@@ -168,6 +171,7 @@ def refusal_of(refused: ScheduleError) -> dict[str, Any]:
     """A refusal as JSON."""
     return {
         "step": refused.step,
+        "code": refused.code,
         "kind": type(refused).__name__,
         "reason": refused.reason,
         "confirmed": refused.confirmed if isinstance(refused, Refuted) else None,

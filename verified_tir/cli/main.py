@@ -11,7 +11,14 @@ from typing import Annotated
 import typer
 
 from verified_tir import __version__
-from verified_tir.cli import commands_models, commands_programs, commands_prove, commands_studio, commands_test
+from verified_tir.cli import (
+    commands_help,
+    commands_models,
+    commands_programs,
+    commands_prove,
+    commands_studio,
+    commands_test,
+)
 from verified_tir.ir.collector import seldom_collected
 
 app = typer.Typer(
@@ -51,6 +58,7 @@ def _commands() -> None:
         (commands_test, "fuzz", "Look for mistakes of vtir with random programs."),
         (commands_studio, "lsp", "Serve an editor: prove schedule files while they are written."),
         (commands_prove, "cache", "Show or clear what is kept between runs."),
+        (commands_help, "help", "Explain the code of a refusal or an error."),
     ):
         app.command(name=command, help=getattr(group, command.upper()), short_help=short)(getattr(group, command))
 

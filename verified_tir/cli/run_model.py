@@ -22,6 +22,7 @@ from verified_tir.cli.plan import planned
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.durations import duration
 from verified_tir.graph.errors import GraphError
+from verified_tir.report.error_codes import code_of_exception, with_code
 from verified_tir.schedule.errors import ScheduleError
 
 if TYPE_CHECKING:
@@ -92,10 +93,10 @@ def run(options: Options) -> int:
     except GraphError as problem:
         if not isinstance(problem.__cause__, ScheduleError):
             return complain(str(problem))
-        print(f"vtir: refused: {problem}", file=sys.stderr)
+        print(f"vtir: refused: {with_code(str(problem), code_of_exception(problem.__cause__))}", file=sys.stderr)
         return 1
     except (_Refused, CodegenError) as refused:
-        print(f"vtir: refused: {refused}", file=sys.stderr)
+        print(f"vtir: refused: {with_code(str(refused), code_of_exception(refused))}", file=sys.stderr)
         return 1
     except OSError as problem:
         return complain(f"{problem.filename}: {problem.strerror}")

@@ -6,6 +6,7 @@ file or a pipe every line is whole and plain, so that ``grep`` finds what it loo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, assert_never, final
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, assert_never, final
 from rich.text import Text
 
 from verified_tir.durations import duration
+from verified_tir.report.error_codes import NO_INPUT, NOT_REFUSED, VACUOUS, page_of
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -96,7 +98,8 @@ class TextReport:
                 self._refusal(s.refusal)
         match s.outcome:
             case Outcome.NOT_REFUSED:
-                self._line(Text('every step was accepted, but the schedule is marked expect="refused"'), 4)
+                said = 'every step was accepted, but the schedule is marked expect="refused" '
+                self._line(Text.assemble(said, self._code(NOT_REFUSED)), 4)
             case Outcome.ERROR:
                 if s.error is not None:
                     self._error(s.error, 4)
@@ -143,8 +146,10 @@ class TextReport:
 
     def _no_input(self, found: InputReport) -> None:
         """That every step was proved means nothing here, and what to do."""
-        self._line(Text(f"every step was proved, but {found.sentence}"), 4)
-        if found.found == "vacuous":
+        vacuous = found.found == "vacuous"
+        code = self._code(VACUOUS if vacuous else NO_INPUT)
+        self._line(Text.assemble(f"every step was proved, but {found.sentence} ", code), 4)
+        if vacuous:
             advice = "assumptions that contradict each other prove everything: change or remove one of them"
         else:
             advice = "the assumptions may contradict each other: check them, or assume less"
@@ -173,7 +178,8 @@ class TextReport:
 
     def _short_refusal(self, r: RefusalReport) -> None:
         at = "" if r.raised is None else f"{r.raised}: "
-        self._line(Text.assemble("    ", (at, "bold"), ("refused as expected: ", "green"), r.step), hang=6)
+        line = Text.assemble("    ", (at, "bold"), ("refused as expected: ", "green"), r.step, " ", self._code(r.code))
+        self._line(line, hang=6)
         if self._detail is Detail.OBLIGATIONS:
             self._block(r.text, 6)
             return
@@ -196,7 +202,7 @@ class TextReport:
         kind = "" if e.kind in ("", "ScriptError") else f"{e.kind}: "
         first, _, rest = e.message.partition("\n")
         at = str(e.at) if e.at.line else e.at.file
-        line = Text.assemble((f"{at}: ", "bold"), ("error", "bold red"), f": {kind}{first}")
+        line = Text.assemble((f"{at}: ", "bold"), ("error", "bold red"), f": {kind}{first} ", self._code(e.code))
         self._line(line, indent, hang=2)
         if rest:
             self._block(rest, indent + 2)
@@ -209,10 +215,17 @@ class TextReport:
         if self._detail is Detail.OBLIGATIONS and e.traceback:
             self._block(e.traceback.rstrip(), indent + 2)
 
+    def _code(self, code: str) -> Text:
+        """A code behind a message; on a terminal, a link to its page where it is known where that is."""
+        link = page_of(code) if self._wraps else None
+        return Text(f"[{code}]", "dim" if link is None else f"dim link {link}")
+
     def _block(self, text: str, indent: int) -> None:
         """Several lines, each keeping its own indentation; the marked one stands out."""
         for line in text.splitlines():
             shown = Text(line)
+            if behind := re.search(r" \[(VT\d{4})\]$", line):
+                shown = Text.assemble(line[: behind.start() + 1], self._code(behind[1]))
             if "# <-- " in line:
                 shown.stylize("bold red")
             elif line.startswith(("replayed:", "counterexample:")):

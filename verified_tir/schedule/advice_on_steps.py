@@ -14,10 +14,6 @@ ON_STEPS: Final = {
         "T.axis.remap) for "
         "an axis along which instances meet in {buffer}; or leave the declaration out"
     ),
-    "VT0211": (
-        "pass to the function only what it may use: whole buffers of its shape, no two of which overlap if it writes "
-        "one"
-    ),
     "VT0212": "correct the text at the place that is marked; print(func) shows how it was read",
     "VT0213": "pass what the function of the module takes, in its order; expand it yourself if it returns a value",
     "VT0214": "remove one of the T.assume that contradict each other; no input satisfies all of them",
@@ -110,11 +106,7 @@ ON_STEPS: Final = {
     "VT0387": (
         "move what the function cannot take into its block first: inline_let, compute_at; print(s) shows the nest"
     ),
-    "VT0388": "state it of one buffer and its own indices, with s.assume(lambda i: …, buffer)",
-    "VT0389": "s.loops(), s.blocks and s.buffers list what there is",
-    "VT0390": (
-        "leave the pass out of the pipeline, or take its step by hand in the schedule, where the loop can be chosen"
-    ),
+    "VT0390": "s.loops(), s.blocks and s.buffers list what there is; a pass may be left out, or taken by hand",
     "VT0411": "write the padding that the result owes, write_padding, or declare it free: pad_value=T.undef() or None",
     "VT0412": (
         "let the map send no two elements of {buffer} to one place, and all of them inside of the shape: keep both "
@@ -125,7 +117,6 @@ ON_STEPS: Final = {
         "recompute only where the original has run: choose a loop inside of that of the original, or assume that none "
         "is empty"
     ),
-    "VT0415": "declare what the block does, T.reads, T.writes and reduction axes, or leave the declaration out",
     "VT0416": (
         "pass the function buffers of which every element may be used: cover whole tiles, pad {buffer}, or split evenly"
     ),
@@ -135,10 +126,7 @@ ON_STEPS: Final = {
     "VT0419": (
         "an iteration reads what an earlier one left in {buffer}: keep it outside of the loop, or store to it first"
     ),
-    "VT0420": "let each partial result be stored once: rfactor a loop of the sum whose range does not depend on others",
-    "VT0422": "vectorize one store at a time: fission the loop first, and keep indices of the form base + lane",
-    "VT0499": (
-        "take smaller steps, and look at the claim: it has to follow from the program at the place that is marked"
+    "VT0420": (
+        "take smaller steps: fission the loop into one store each, rfactor a loop whose range depends on no other"
     ),
-    "VT0299": "look at the claim: it has to follow from the program at the place that is marked, and from its T.assume",
 }

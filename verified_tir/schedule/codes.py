@@ -23,18 +23,18 @@ OBLIGATIONS: Final = {
     "layout": "VT0412",
     "recompute": "VT0413",
     "stage": "VT0414",
-    "block": "VT0415",
     "call": "VT0416",
     "equal": "VT0417",
     "view": "VT0418",
     "scope": "VT0419",
     "partial": "VT0420",
     "dead-store": "VT0421",
-    "vectorize": "VT0422",
+    "vectorize": "VT0420",
 }
 """What a step owes, by the obligation's name; ``safety`` is told apart by what it protects."""
 
-OTHER_OBLIGATION: Final = "VT0499"
+UNKNOWN: Final = "VT0099"
+"""An obligation that has no code, which is a fault of this table."""
 
 SAFETY: Final = {
     "in bounds": ("VT0201", "VT0401"),
@@ -44,12 +44,12 @@ SAFETY: Final = {
     "no division by zero": ("VT0204", "VT0404"),
     "a shift amount in range": ("VT0205", "VT0404"),
     "an extent that is not negative": ("VT0206", "VT0404"),
-    "accessible": ("VT0207", "VT0405"),
-    "the assumption holds": ("VT0210", "VT0404"),
+    "accessible": ("VT0405", "VT0405"),
+    "the assumption holds": ("VT0404", "VT0404"),
 }
 """How the claim of a ``safety`` obligation ends: the codes for a program as written, and for a step."""
 
-OF_THE_PROGRAM: Final = {"race": "VT0208", "block": "VT0209", "call": "VT0211"}
+OF_THE_PROGRAM: Final = {"race": "VT0208", "block": "VT0209"}
 """What a program as written owes beside safety, by the obligation's name."""
 
 INEXPRESSIBLE: Final = "VT0212"
@@ -57,8 +57,6 @@ INEXPRESSIBLE: Final = "VT0212"
 CALL_DOES_NOT_FIT: Final = "VT0213"
 CONTRADICTORY: Final = "VT0214"
 TOO_DEEP: Final = "VT0215"
-
-OTHER_OF_THE_PROGRAM: Final = "VT0299"
 
 NO_LOOP: Final = "VT0301"
 AMBIGUOUS_LOOP: Final = "VT0302"
@@ -119,14 +117,12 @@ _FAMILIES: Final = {
         "reduce_loop_extents remove_no_op simplify"
     ),
     "VT0387": "blockize tensorize outline inline refine_call assume_precondition module",
-    "VT0388": "assume assume_padding write_padding restate add_buffer_constraint",
-    "VT0389": "sample_categorical sample_perfect_tile sample_compute_location loops get_block buffer symbol",
 }
 FAMILY_OF: Final = {name: code for code, names in _FAMILIES.items() for name in names.split()}
 """For each primitive the code of a refusal that has none of its own."""
 
-A_PASS: Final = "VT0390"
-"""A refusal of a pass that has no code of its own."""
+ANY_STEP: Final = "VT0390"
+"""A refusal that has no code of its own, of a pass or another step."""
 
 
 def code_of(refusal: Refusal, step: str, given: str = "", *, of_the_program: bool = False) -> str:
@@ -137,9 +133,9 @@ def code_of(refusal: Refusal, step: str, given: str = "", *, of_the_program: boo
     :param of_the_program: whether the program as written was refused, and no step.
     """
     if isinstance(refusal, NoMatch):
-        if of_the_program and "assumptions contradict each other" in refusal.reason:  # the kernel gives no more
-            return CONTRADICTORY
-        return given or (INEXPRESSIBLE if of_the_program else FAMILY_OF.get(step.partition("(")[0], A_PASS))
+        if "assumptions contradict each other" in refusal.reason:  # the kernel says it in words only
+            return CONTRADICTORY if of_the_program else CONTRADICTION
+        return given or (INEXPRESSIBLE if of_the_program else FAMILY_OF.get(step.partition("(")[0], ANY_STEP))
     return code_of_obligation(refusal.obligation, of_the_program=of_the_program)
 
 
@@ -149,6 +145,6 @@ def code_of_obligation(obligation: Obligation, *, of_the_program: bool = False) 
         for ending, (of_program, of_step) in SAFETY.items():
             if re.search(rf"\b{ending}(?: \(.*)?$", obligation.claim):  # a tactic may have added a hint
                 return of_program if of_the_program else of_step
-    if of_the_program:
-        return OF_THE_PROGRAM.get(obligation.name, OTHER_OF_THE_PROGRAM)
-    return OBLIGATIONS.get(obligation.name, OTHER_OBLIGATION)
+    if of_the_program and obligation.name in OF_THE_PROGRAM:
+        return OF_THE_PROGRAM[obligation.name]
+    return OBLIGATIONS.get(obligation.name, UNKNOWN)

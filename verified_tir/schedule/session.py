@@ -166,11 +166,14 @@ class Session:
         own = {b.data for b in allocated(theorem.before)}
         if not blocks <= own:
             name = owner(self.func, data).name
-            raise fail(f"{name} is not in the program as written, nor does it stand for what is; reassociate there")
+            raise fail(
+                f"{name} is not in the program as written, nor does it stand for what is; reassociate there",
+                code=codes.NOT_REASSOCIABLE,
+            )
         found = licensed(theorem, blocks, self.prover)
         if isinstance(found, tuple):
             step, refusal = found
-            raise fail(_needs_bits(self.calls, step, refusal))
+            raise fail(_needs_bits(self.calls, step, refusal), code=codes.NOT_REASSOCIABLE)
         self.theorem = found
         try:
             yield

@@ -15,6 +15,10 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
+class WrongCall(TypeError):
+    """A primitive was called with arguments that it does not take."""
+
+
 @cache
 def signature_of(method: Callable[..., Any]) -> inspect.Signature:
     """The signature of a primitive, which is asked for at each call."""
@@ -24,7 +28,7 @@ def signature_of(method: Callable[..., Any]) -> inspect.Signature:
 def check_call(method: Callable[..., Any], args: tuple[object, ...], named: dict[str, Any]) -> None:
     """Check that a method can be called so, the object left out.
 
-    :raises TypeError: if not; it says what the parameters are.
+    :raises WrongCall: if not; it says what the parameters are.
     """
     signature = signature_of(method)
     try:
@@ -35,4 +39,4 @@ def check_call(method: Callable[..., Any], args: tuple[object, ...], named: dict
         odd = next((n for n in named if n not in names), None)
         why = str(problem) if odd is None else f"there is no parameter {odd!r}{meant(odd, names)}"
         plain = [p.replace(annotation=inspect.Parameter.empty) for p in parameters]
-        raise TypeError(f"{method.__name__}{inspect.Signature(plain)}: {why}") from None
+        raise WrongCall(f"{method.__name__}{inspect.Signature(plain)}: {why}") from None
