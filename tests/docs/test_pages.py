@@ -130,7 +130,7 @@ def test_only_marked_console_blocks_are_checked(path: Path) -> None:
     assert Page(path, update=True).run_console() == 2
     assert path.read_text().splitlines()[2:4] == [
         "$ vtir verify nowhere.py",
-        "nowhere.py: error: there is no such file or folder",
+        "nowhere.py: error: there is no such file or folder [VT0001]",
     ]
     assert path.read_text().splitlines()[-3:] == ["$ echo $?", "2", "```"]
     assert Page(path).run_console() == 2
