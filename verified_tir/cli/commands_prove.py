@@ -1,4 +1,4 @@
-"""The commands that prove and check: ``verify``, ``check``, ``cache``; their options."""
+"""The commands that prove and check: ``verify``, ``explain``, ``check``, ``cache``; their options."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ Examples:
   vtir verify schedules/                    every schedule below a folder
   vtir verify gemm.py -k tiled -v           one schedule, each obligation
   vtir verify gemm.py --show-program        also the scheduled program
+  vtir verify gemm.py --diff                also what each step changed
   vtir verify gemm.py --every-step          ask the validator after every step
   vtir verify gemm.py --to-llvm             also compare LLVM IR with the program
   vtir verify schedules/ --json > out.json  a report for other programs
@@ -34,6 +35,7 @@ Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files,
 Verbose = Annotated[bool, option("--verbose", "-v", text="Show each obligation: claim, verdict, time, method.")]
 Only = Annotated[str, option("-k", metavar="NAME", text="Only schedules whose name contains this text.")]
 ShowProgram = Annotated[bool, option("--show-program", text="Show each scheduled program.")]
+Diff = Annotated[bool, option("--diff", text="Show what each step changed in the program.")]
 Smt = Annotated[Path | None, option("--smt", metavar="DIR", text="Write each obligation as an SMT-LIB file.")]
 Validate = Annotated[
     bool | None,
@@ -65,6 +67,7 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     certify: Certify = None,
     to_llvm: ToLLVM = False,
     no_cache: NoCache = False,
+    diff: Diff = False,
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
@@ -78,9 +81,40 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     operations = most_operations or (THOROUGH if validate else None)
     options = Options(
         tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm,
-        cache=not no_cache,
+        cache=not no_cache, diff=diff,
     )  # fmt: skip
     raise typer.Exit(run(options))
+
+
+EXPLAIN = """Show one schedule step by step: what each step changed, what was proved of it, why one was refused.
+
+On the terminal, each step has the difference of the programs and its obligations. --html writes one page that needs \
+no network: also layouts and loops as pictures, and both answers of a refused step. The schedule is verified as by \
+vtir verify; its file is executed.
+
+Examples:
+
+\b
+  vtir explain gemm.py:tiled                        on the terminal
+  vtir explain gemm.py:tiled --html tiled.html      as a page
+  vtir explain gemm.py:tiled --svg pictures/        the pictures as SVG files
+
+Exit code: that of vtir verify for this schedule; 2 also if there is no such schedule, or a file cannot be written.
+"""
+
+OfSchedule = Annotated[str, typer.Argument(metavar="FILE[:SCHEDULE]", help="A file, and a schedule in it.")]
+Html = Annotated[Path | None, option("--html", metavar="FILE", text="Write a page instead.")]
+Svg = Annotated[Path | None, option("--svg", metavar="DIR", text="Write the pictures as SVG files.")]
+
+
+def explain(
+    where: OfSchedule, html: Html = None, svg: Svg = None, budget: Budget = None, no_cache: NoCache = False
+) -> None:
+    """Show one schedule step by step."""
+    from verified_tir.cli.explain import Options
+    from verified_tir.cli.explain import explain as run
+
+    raise typer.Exit(run(Options(where, html, svg, budget, cache=not no_cache)))
 
 
 CHECK = """Check certificates that `vtir verify --certify` wrote: their hashes; their rules, applied again by the \

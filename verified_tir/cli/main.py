@@ -50,6 +50,7 @@ def _commands() -> None:
     """The commands in the order in which ``--help`` shows them."""
     for group, command, short in (
         (commands_prove, "verify", "Prove every schedule in files and folders."),
+        (commands_prove, "explain", "Show one schedule step by step, as a page with pictures."),
         (commands_programs, "lower", "Lower a function by a pipeline of proved passes."),
         (commands_models, "run", "Compile a function or a model and call it on random arrays."),
         (commands_models, "plan", "Choose layouts for a whole model; every change is proved."),

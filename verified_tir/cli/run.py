@@ -45,6 +45,7 @@ class Options:
     certify: Path | None = None
     to_llvm: bool = False
     cache: bool = True
+    diff: bool = False
 
 
 @final
@@ -86,7 +87,7 @@ def run(options: Options) -> int:
             stream.reconfigure(errors="backslashreplace")  # a claim may hold characters that the locale lacks
     out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     detail = Detail.OBLIGATIONS if options.verbose else Detail.QUIET if options.quiet else Detail.STEPS
-    text = None if options.json else TextReport(out, detail, show_program=options.show_program)
+    text = None if options.json else TextReport(out, detail, show_program=options.show_program, diffs=options.diff)
     try:
         if options.smt is not None:
             options.smt.mkdir(parents=True, exist_ok=True)
@@ -130,7 +131,16 @@ def _run(
     budget = options.budget or INTEGER_BUDGET
     detail: RefusalDetail = "all" if options.json or options.verbose else "nothing" if options.quiet else "briefly"
     settings = Settings(
-        options.only, budget, options.json, options.smt, asked, options.to_llvm, written, options.cache, expected=detail
+        options.only,
+        budget,
+        options.json,
+        options.smt,
+        asked,
+        options.to_llvm,
+        written,
+        options.cache,
+        expected=detail,
+        diffs=options.diff,
     )
     files = find_files(options.paths)
     done: list[FileReport] = []

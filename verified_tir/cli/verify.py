@@ -47,6 +47,7 @@ class Settings:
     :ivar only: verify the schedules whose names contain this text.
     :ivar budget: resource limit of one integer query.
     :ivar places: find the statement that each obligation is about.
+    :ivar diffs: say what each step changed in the program's text.
     :ivar smt: folder for the obligations' SMT-LIB texts.
     :ivar asked: how much the independent validator is asked.
     :ivar cache: whether verdicts on disk are believed, and new ones kept.
@@ -68,6 +69,7 @@ class Settings:
     during: VerdictStore = field(default_factory=VerdictStore)
     expected: RefusalDetail = "all"
     programs: bool = False
+    diffs: bool = False
 
 
 class Listener:
@@ -78,6 +80,9 @@ class Listener:
 
     def schedule_begins(self, name: str, solver: Solver) -> None:
         """Before a schedule function runs; ``solver.statistics`` counts what it asks."""
+
+    def schedule_made(self, made: Schedule | None, refused: ScheduleError | None) -> None:
+        """After a schedule function, before its report: what it made, and what ended it."""
 
     def schedule_ends(self, report: ScheduleReport) -> None:
         """After a schedule function."""
@@ -107,9 +112,9 @@ def verify_file(file: Found, settings: Settings, listener: Listener) -> FileRepo
             with loaded(file.path, file.shown, file.text) as functions:
                 if not functions and file.explicit:
                     warning = "there is no function decorated with @schedule(program) in this file"
-                for name, function in _named(functions):
+                for name, function in named(functions):
                     if settings.only.lower() in name.lower():
-                        done.append(_verify(name, function, file, settings, listener))
+                        done.append(verify_schedule(name, function, file, settings, listener))
                         listener.schedule_ends(done[-1])
         except BadFileError as bad:
             error = bad.report
@@ -118,7 +123,7 @@ def verify_file(file: Found, settings: Settings, listener: Listener) -> FileRepo
     return report
 
 
-def _named(functions: Iterable[ScheduleFunction]) -> list[tuple[str, ScheduleFunction]]:
+def named(functions: Iterable[ScheduleFunction]) -> list[tuple[str, ScheduleFunction]]:
     """The functions with names that differ: the second ``padded`` of a file is ``padded#2``."""
     counts: dict[str, int] = {}
     found = []
@@ -142,7 +147,7 @@ class _Run:
     input: InputReport | None = None
 
 
-def _verify(
+def verify_schedule(
     name: str, function: ScheduleFunction, file: Found, settings: Settings, listener: Listener
 ) -> ScheduleReport:
     """Run one schedule and report it.  An exception is an error of this schedule, not of the run."""
@@ -175,6 +180,7 @@ def _verify(
     try:
         if settings.smt is not None:
             _write(folder_for(settings.smt, file.shown) / file_name(name), run)
+        listener.schedule_made(run.made, run.refused)
         report = _report(name, function, at, run, settings)
         if settings.written is not None and run.made is not None and report.outcome is Outcome.PROVED:
             from verified_tir.certificate.write import Origin, certificate_name, shown_below
@@ -256,7 +262,7 @@ def _report(name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, s
         seconds=run.seconds,
         steps=()
         if made is None
-        else steps_of(made, file=function.file, places=settings.places, programs=settings.programs),
+        else steps_of(made, file=function.file, places=settings.places, programs=settings.programs, diffs=settings.diffs),
         expected_refusals=() if made is None else tuple(refusal(r, detail) for r in made.refusals),
         refusal=None if run.refused is None else refusal(run.refused, ended),
         error=run.error,

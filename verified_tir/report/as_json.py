@@ -102,6 +102,7 @@ def _step(s: StepReport) -> dict[str, Any]:
         "seconds": _seconds(s.seconds),
         "line": s.line or None,
         "obligations": [_obligation(o) for o in s.obligations],
+        **({"diff": [str(line) for line in s.diff]} if s.diff else {}),
     }
 
 

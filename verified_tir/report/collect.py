@@ -10,6 +10,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script import script, script_lines
 from verified_tir.logic.verdict import Discharged, Obligation, Proved, Refuted, Unknown, Verdict
+from verified_tir.report.diff import program_diff
 from verified_tir.report.model import (
     InputReport,
     ObligationReport,
@@ -49,13 +50,14 @@ class Texts:
 
 
 def steps_of(
-    schedule: Schedule, *, file: str = "", places: bool = False, programs: bool = False
+    schedule: Schedule, *, file: str = "", places: bool = False, programs: bool = False, diffs: bool = False
 ) -> tuple[StepReport, ...]:
     """The steps of a schedule.
 
     :param file: whose lines called them.
     :param places: find each obligation's statement (programs are written out for it).
     :param programs: write out the program after each step.
+    :param diffs: say what each step changed in the program's text.
     """
     texts = Texts() if places else None
     known = dict(_rules(schedule))
@@ -67,6 +69,7 @@ def steps_of(
             tuple(_discharged(d, r, known, texts) for d in r.obligations),
             0 if r.call is None else r.call.line_in(file),
             script(r.after) if programs else "",
+            program_diff(r.before, r.after) if diffs else (),
         )
         for r in schedule.steps
     )

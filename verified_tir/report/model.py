@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, final
 
+from verified_tir.report.diff import DiffLine
+
 VerdictName = Literal["proved", "refuted", "undecided"]
 OpinionName = Literal["agrees", "undecided", "disagrees"]
 RefusalKind = Literal["refuted", "undecided", "not-applicable"]
@@ -75,7 +77,7 @@ class StepReport:
     """One primitive as it was called, with what was proved for it.
 
     ``line`` is the one in the schedule's file that called it, 0 for the program itself; ``program`` the text of the
-    program after it, where that was asked for.
+    program after it, and ``diff`` what it changed there, where that was asked for.
     """
 
     name: str
@@ -84,6 +86,7 @@ class StepReport:
     obligations: tuple[ObligationReport, ...]
     line: int = 0
     program: str = ""
+    diff: tuple[DiffLine, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name}({self.arguments})"

@@ -55,6 +55,11 @@ def write_refusal(folder: Path, name: str, refused: ScheduleError) -> int:
 
 def _write(folder: Path, name: str, step: str, o: Obligation, verdict: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.smt2").write_text(smt_text(step, o, verdict), encoding="utf-8")
+
+
+def smt_text(step: str, o: Obligation, verdict: str) -> str:
+    """An obligation of a step as the text of an SMT-LIB file."""
     script, names = query(o.given, o.goal), called(o)
     shown = [(short, names[ours]) for short, (ours, _) in our_names(script).items() if ours in names]
     header = [
@@ -71,7 +76,7 @@ def _write(folder: Path, name: str, step: str, o: Obligation, verdict: str) -> N
         script.text,
         "(check-sat)",
     ]
-    (folder / f"{name}.smt2").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
 
 
 def folder_for(root: Path, file: str) -> Path:

@@ -40,6 +40,8 @@ _VERDICT = {
     Outcome.ERROR: ("ERROR", "bold red"),
 }
 
+_DIFF = {"+": "green", "-": "red", "@": "cyan", " ": ""}
+
 _EMPTY = Text()
 
 
@@ -58,11 +60,14 @@ class Detail(IntEnum):
 class TextReport:
     """Writes a report while it is made: :meth:`file`, its :meth:`schedule` s, and at last :meth:`summary`."""
 
-    def __init__(self, console: Console, detail: Detail = Detail.STEPS, *, show_program: bool = False) -> None:
+    def __init__(
+        self, console: Console, detail: Detail = Detail.STEPS, *, show_program: bool = False, diffs: bool = False
+    ) -> None:
         self._console = console
         self._wraps = console.file.isatty()  # colours alone (FORCE_COLOR) are no reason to break lines
         self._detail = detail
         self._show_program = show_program
+        self._diffs = diffs
         self._shown_file = ""
 
     # -- parts ------------------------------------------------------------------------------------------------------
@@ -79,7 +84,7 @@ class TextReport:
         self._line(line)
         if self._detail is not Detail.QUIET:
             for step in s.steps:
-                self._step(step)
+                self._step(step, s.at.file)
         if s.outcome is Outcome.PROVED:
             for sentence in s.assumptions:
                 self._line(Text.assemble(("assuming: ", "dim"), sentence), 4)
@@ -161,14 +166,25 @@ class TextReport:
             self._line(Text(file, "bold"))
             self._line(_EMPTY)
 
-    def _step(self, s: StepReport) -> None:
+    def _step(self, s: StepReport, file: str) -> None:
         proved = f"{len(s.obligations):>5} proved {duration(s.seconds):>8}  "
         self._line(Text.assemble("  ", (proved, "green"), str(s)), hang=len(proved) + 2)
+        if self._diffs:
+            self._difference(s, file)
         if self._detail is Detail.OBLIGATIONS:
             for o in s.obligations:
                 self._obligation(o, 9)
                 for lemma in o.lemmas:
                     self._obligation(lemma, 11)
+
+    def _difference(self, s: StepReport, file: str) -> None:
+        """Where a step was called, and what it changed in the program."""
+        if s.line:
+            self._line(Text(f"{file}:{s.line}", "bold"), 9)
+            if not s.diff:
+                self._line(Text("the program's text is as it was", "dim"), 9)
+        for line in s.diff:
+            self._line(Text(str(line), _DIFF[line.kind]), 9, hang=5)
 
     def _obligation(self, o: ObligationReport, indent: int) -> None:
         name = "" if o.name == o.claim else f"{o.name}: "  # a lemma's name is its claim

@@ -133,6 +133,7 @@ class Schedule(
             ) from None
         self._records: list[StepRecord] = []
         self._refusals: list[ScheduleError] = []
+        self._refused_after: list[int] = []
         self._call: Call | None = None
         self.notes: list[str] = []
         """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it; and buffers
@@ -333,9 +334,15 @@ class Schedule(
         """Refusals that the schedule expected (see ``expect_refusal``)."""
         return tuple(self._refusals)
 
+    @property
+    def refused_after(self) -> tuple[int, ...]:
+        """How many of :attr:`steps` there were at each of :attr:`refusals`."""
+        return tuple(self._refused_after)
+
     def note_refusal(self, refused: ScheduleError) -> None:
         """Keep an expected refusal for the report."""
         self._refusals.append(refused)
+        self._refused_after.append(len(self._records))
 
     # -- layouts and buffers ------------------------------------------------------------------------------------
 

@@ -1,0 +1,80 @@
+"""What both programs of a refused step compute, where its counterexample was replayed.
+
+They are run again on the arguments with which the replay showed a difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.node import IRError
+from verified_tir.schedule.errors import Refuted
+from verified_tir.schedule.replay import STEPS, Programs
+from verified_tir.schedule.replay_inputs import Array, Sizes
+from verified_tir.schedule.replay_layout import move, move_back, pad
+from verified_tir.semantics.interpreter import Outcome, Stopped, refines, run
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A parameter after both programs: ``after`` in the layout of before the step.
+
+    ``defined`` are the elements that each program leaves defined; ``differs`` those that the step would change.
+    """
+
+    buffer: str
+    before: Array
+    after: Array
+    defined: tuple[Array, Array]
+    differs: frozenset[tuple[int, ...]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The arguments of both runs, and every parameter that differs afterwards."""
+
+    arguments: dict[str, Any]
+    found: tuple[Answer, ...]
+
+
+def answers(refused: Refuted) -> Answers | None:
+    """Both answers; ``None`` where there are not two: a race is no answer, nor is undefined behaviour."""
+    replay, programs = refused.replay, refused.programs
+    if replay is None or programs is None or not replay.confirmed or programs.question != "same result":
+        return None
+    arrays = {b.name: np.array(replay.arguments[b.name]) for b in programs.before.buffers if b.name in replay.arguments}
+    sizes = {n: x for n, x in replay.arguments.items() if n not in arrays}
+    try:
+        before, after = _runs(programs, arrays, sizes)
+        found = refines(before, after)
+    except (Stopped, IRError, ValueError, OverflowError, KeyError):
+        return None
+    differing = {d.buffer: frozenset(x.indices for x in found if x.buffer == d.buffer) for d in found}
+    made = tuple(
+        Answer(n, before.arrays[n], after.arrays[n], (before.defined[n], after.defined[n]), where)
+        for n, where in differing.items()
+    )
+    return Answers({**arrays, **sizes}, made) if made else None
+
+
+def _runs(programs: Programs, arrays: dict[str, Array], sizes: Sizes) -> tuple[Outcome, Outcome]:
+    """What both leave, in the layouts of before."""
+    given = dict(arrays)
+    masks = pad(programs.before, programs.paddings_before, given, sizes)
+    before = run(programs.before, {**given, **_scalars(programs.before, sizes)}, max_steps=STEPS, defined=masks.defined,
+                 inaccessible=masks.inaccessible)  # fmt: skip
+    moved = move(programs.maps, given, sizes)
+    then = pad(programs.after, programs.paddings_after, moved, sizes)
+    after = run(programs.after, {**moved, **_scalars(programs.after, sizes)}, max_steps=4 * STEPS, defined=then.defined,
+                inaccessible=then.inaccessible)  # fmt: skip
+    return masks.owed(before), move_back(programs.maps, after, given, sizes)
+
+
+def _scalars(func: PrimFunc, sizes: Sizes) -> dict[str, Any]:
+    return {p.name: sizes[p.name] for p in func.params if func.buffer_of(p) is None and p.name in sizes}

@@ -1,0 +1,120 @@
+"""Where a counterexample touches memory: on the layout of the buffer, if a step changed it, or on the buffer itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import final
+
+from verified_tir.explain.drawing import Drawing
+from verified_tir.explain.grids import Marks, array_grid, draw, layout_grids
+from verified_tir.explain.relaid import Relaid, layout_of, shown, sizes_of
+from verified_tir.explain.touched import Around, Index, elements_at
+from verified_tir.index.evaluate import evaluate
+from verified_tir.ir.buffer import Buffer
+from verified_tir.ir.expr import Var
+from verified_tir.ir.node import IRError
+from verified_tir.ir.paths import at
+from verified_tir.ir.stmt import Stmt
+from verified_tir.ir.visit import free_vars
+from verified_tir.schedule.errors import Refuted
+
+MOST = 4
+"""How many buffers are shown, and how many elements of one may be touched: more tell nothing."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Witnessed:
+    """The elements of a buffer that the refused statement touches under the counterexample, and their picture."""
+
+    buffer: str
+    sentence: str
+    drawings: tuple[Drawing, ...]
+
+
+def witnessed(refused: Refuted, relaid: Mapping[Buffer, Relaid]) -> Iterator[Witnessed]:
+    """What the refused statement touches, buffer by buffer; nothing where arithmetic does not tell."""
+    if not refused.counterexample or not refused.place:
+        return
+    try:
+        stmt, around = _place(refused.program.body, refused.place)
+    except IRError:
+        return
+    iterations = list(_iterations(refused.counterexample))
+    found: dict[Buffer, dict[Index, set[str]]] = {}
+    for values in iterations:
+        for buffer, index, write in elements_at(stmt, around, values):
+            found.setdefault(buffer, {}).setdefault(index, set()).add("write" if write else "read")
+    few = [(b, t) for b, t in found.items() if len(t) <= MOST and (len(iterations) == 1 or _conflict(t))]
+    few.sort(key=lambda x: x[0] not in relaid)
+    for buffer, touched in few[:MOST]:
+        drawings = _drawings(buffer, touched, relaid.get(buffer), iterations[0])
+        if drawings:
+            yield Witnessed(buffer.name, _sentence(buffer, touched, len(iterations)), drawings)
+
+
+def _conflict(touched: Mapping[Index, set[str]]) -> bool:
+    """Whether two iterations can be in each other's way here: one of them writes."""
+    return any("write" in kinds for kinds in touched.values())
+
+
+def _place(root: Stmt, path: tuple[int, ...]) -> tuple[Stmt, Around]:
+    """The statement at a place, and what is around it."""
+    around = Around()
+    for step in path:
+        sub = at(root, (step,))
+        around = around.entered(root, sub)
+        root = sub
+    return root, around
+
+
+def _iterations(counterexample: Mapping[str, int]) -> Iterator[dict[str, int]]:
+    """The values of the variables; a second iteration has those with a prime, and else the same."""
+    first = {n: x for n, x in counterexample.items() if not n.endswith("'")}
+    yield first
+    if len(first) < len(counterexample):
+        yield {**first, **{n.rstrip("'"): x for n, x in counterexample.items() if n.endswith("'")}}
+
+
+def _sentence(buffer: Buffer, touched: Mapping[Index, set[str]], iterations: int) -> str:
+    who, s = ("the statement", "s") if iterations == 1 else ("the two iterations", "")
+    elements = [
+        f"{' and '.join(f'{kind}{s}' for kind in sorted(kinds))} {buffer.name}[{', '.join(map(str, i))}]"
+        for i, kinds in sorted(touched.items())
+    ]
+    return f"with these values, {who} {', '.join(elements)}"
+
+
+def _drawings(
+    buffer: Buffer, touched: Mapping[Index, set[str]], relaid: Relaid | None, values: Mapping[str, int]
+) -> tuple[Drawing, ...]:
+    wrong = Marks(wrong=frozenset(touched))
+    if relaid is not None:
+        needed = {v for e in (*relaid.before.shape, *relaid.after.shape, *relaid.layout.outputs) for v in free_vars(e)}
+        own = {*relaid.layout.inputs, *relaid.layout.inverse_inputs}
+        sizes = {v: values[v.name] for v in needed - own if v.name in values}
+        layout = layout_of(relaid, sizes or sizes_of(relaid, ()) or {}, touched)
+        if layout is not None:
+            before, after = layout_grids(layout, wrong, ("logical", "in memory"))
+            return draw(before), draw(after)
+    shape = _shape(buffer, values)
+    if shape is None:
+        return ()
+    names = [f"{k}" for k in range(len(shape))]
+    texts = {i: "/".join(k[0] for k in sorted(kinds)) for i, kinds in touched.items()}
+    title = f"{buffer.name}: {' × '.join(map(str, shape))}"
+    inside = frozenset(i for i in touched if all(0 <= k < n for k, n in zip(i, shape, strict=True)))
+    grid = array_grid(
+        title, names, shape, shown(shape, touched), texts, inside, wrong, f"{buffer.name}, a cell an element."
+    )
+    return (draw(grid),)
+
+
+def _shape(buffer: Buffer, values: Mapping[str, int]) -> tuple[int, ...] | None:
+    given: dict[Var, int] = {v: values[v.name] for e in buffer.shape for v in free_vars(e) if v.name in values}
+    try:
+        found = tuple(int(x) for x in evaluate(buffer.shape, given))
+    except (IRError, OverflowError):
+        return None
+    return found if found and all(n > 0 for n in found) else None
