@@ -207,6 +207,23 @@ def test_a_page_without_room_for_pictures_says_so(monkeypatch: pytest.MonkeyPatc
     assert "Loop nest" in html  # small ones still fit
 
 
+def test_of_very_many_steps_the_last_have_headings_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verified_tir.explain.page.WHOLE", 20_000)
+    text = SMALL + (
+        "\n\n@schedule(rows)\ndef many(s):\n    for k in range(6):\n"
+        "        s.annotate('i', 'key', 'x' * 3000 + str(k))\n        s.unannotate('i', 'key')\n"
+    )
+    html = page(told(tmp_path, text, "many", file="many.py"))
+    sections = [words(s) for s in parsed(html).iter("section")]
+    assert len(sections) == 14
+    assert re.search(r"x… \(2,\d+ more characters\)", sections[1])
+    assert ["The rest of this step is left out" in s for s in sections[1:13]] == sorted(
+        "The rest of this step is left out" in s for s in sections[1:13]
+    )
+    assert "The rest of this step is left out" in sections[12] and len(sections[11]) < 700
+    assert len(html) < 80_000
+
+
 def test_steps_that_a_helper_calls_name_its_line(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("def lay_out(s):\n    s.split('j', [None, 2])\n")
     text = SMALL.replace("from verified_tir.script", "from helper import lay_out\nfrom verified_tir.script")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -13,8 +14,9 @@ from rich.console import Console
 from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, loaded
 from verified_tir.cli.lower import complain
+from verified_tir.cli.progress import Bar
 from verified_tir.cli.verify import Listener, Settings, named, verify_schedule, warm_up
-from verified_tir.logic.solver import INTEGER_BUDGET
+from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.model import FileReport, Report
 from verified_tir.report.text import Detail, TextReport
 
@@ -39,11 +41,16 @@ class Options:
 
 @final
 class _Made(Listener):
-    """Keeps what the schedule function made."""
+    """Keeps what the schedule function made, and shows the bar meanwhile."""
 
-    def __init__(self) -> None:
+    def __init__(self, bar: Bar | None) -> None:
+        self._bar = bar
         self.made: Schedule | None = None
         self.refused: ScheduleError | None = None
+
+    def schedule_begins(self, name: str, solver: Solver) -> None:
+        if self._bar is not None:
+            self._bar.schedule_begins(name, solver)
 
     def schedule_made(self, made: Schedule | None, refused: ScheduleError | None) -> None:
         self.made, self.refused = made, refused
@@ -97,10 +104,14 @@ def story_of(options: Options) -> Story:
         budget=options.budget or INTEGER_BUDGET, cache=options.cache, places=True, diffs=options.html is None
     )
     warm_up(settings.asked)
+    errors = Console(stderr=True)
     with loaded(path, str(path)) as functions:
         function = _chosen(named(functions), name, path)
-        heard = _Made()
-        report = verify_schedule(name or function.name, function, Found(path, str(path), True), settings, heard)
+        watched = errors.file.isatty() and not errors.is_dumb_terminal
+        with Bar(errors, 1) if watched else nullcontext() as bar:
+            heard = _Made(bar)
+            found = Found(path, str(path), explicit=True)
+            report = verify_schedule(name or function.name, function, found, settings, heard)
         return story(function, report, heard.made, heard.refused)
 
 

@@ -30,6 +30,11 @@ def text(content: str | int) -> Markup:
     return Markup(html.escape(_UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(content)), quote=True))
 
 
+def shortened(content: str, most: int = 1000) -> str:
+    """A text without its end, if it is very long."""
+    return content if len(content) <= most else f"{content[:most]}… ({len(content) - most:,} more characters)"
+
+
 def join(*content: Content) -> Markup:
     """Several pieces, one after the other."""
     return Markup("".join(c if isinstance(c, Markup) else text(c) for c in content if c is not None))

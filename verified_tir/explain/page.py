@@ -10,10 +10,10 @@ from verified_tir.explain import sections
 from verified_tir.explain.drawing import DARK, LIGHT, RULES, variables
 from verified_tir.explain.markup import Markup, element
 from verified_tir.explain.questions import Questions
-from verified_tir.explain.story import StepStory, Story
+from verified_tir.explain.story import RefusalStory, StepStory, Story
 
-PICTURES = 900_000
-"""Characters of all pictures of a page; what comes then is left out."""
+PICTURES, WHOLE = 800_000, 1_400_000
+"""Characters of all pictures of a page, and of all steps; of what comes then only the headings are shown."""
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 """What a browser may load for the page: nothing."""
@@ -31,13 +31,8 @@ def page(story: Story) -> str:
         element("title", title),
         element("style", Markup(_style())),
     )
-    questions, room = Questions(), sections.Room(PICTURES)
-    parts = [
-        sections.step(p, story, questions, room)
-        if isinstance(p, StepStory)
-        else sections.refusal(p, story, questions, room)
-        for p in story.parts()
-    ]
+    questions, room = Questions(), sections.Room(PICTURES, WHOLE)
+    parts = [room.take(_part(p, story, questions, room)) for p in story.parts()]
     body = element(
         "body",
         element("a", "Skip to the steps", href="#steps", class_="skip"),
@@ -52,6 +47,12 @@ def page(story: Story) -> str:
         element("script", Markup(_text("page.js"))),
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _part(p: StepStory | RefusalStory, story: Story, questions: Questions, room: sections.Room) -> Markup:
+    if isinstance(p, StepStory):
+        return sections.step(p, story, questions, room)
+    return sections.refusal(p, story, questions, room)
 
 
 def _style() -> str:

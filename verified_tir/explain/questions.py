@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, final
 
 from verified_tir.durations import duration
-from verified_tir.explain.markup import Markup, element
+from verified_tir.explain.markup import Markup, element, shortened
 from verified_tir.logic.verdict import Discharged, Obligation
 from verified_tir.report.model import ObligationReport
 from verified_tir.report.smt import smt_text
@@ -60,11 +60,13 @@ class Questions:
     def _row(self, s: StepStory, d: Discharged, o: ObligationReport, name: str, kind: str | None = None) -> Markup:
         where = None
         if o.place is not None:
-            words = f"line {o.place.line} of the program {o.place.program} the rule: {o.place.text}"
+            words = f"line {o.place.line} of the program {o.place.program} the rule: {shortened(o.place.text)}"
             where = element("div", words, class_="quiet")
         smt = element("details", element("summary", "SMT-LIB"), self._smt(str(s.report), d.obligation, o.verdict, name))
-        claim = element("td", "lemma: " if kind else None, o.claim, where, smt, class_=kind)
-        others = [element("td", x, class_="word") for x in (o.verdict, o.how, duration(o.seconds))]
+        claim = element("td", "lemma: " if kind else None, shortened(o.claim), where, smt, class_=kind)
+        others = [
+            element("td", x, class_="word") for x in (o.verdict, o.how, duration(o.seconds) if o.seconds else "–")
+        ]
         return element("tr", claim, *others)
 
     def _smt(self, step: str, o: Obligation, verdict: str, name: str) -> Markup:

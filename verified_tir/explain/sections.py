@@ -14,15 +14,15 @@ from verified_tir.durations import duration
 from verified_tir.explain.answers import Answer
 from verified_tir.explain.drawing import Drawing, on_page
 from verified_tir.explain.grids import array_grid, draw
-from verified_tir.explain.markup import Content, Markup, element, join
+from verified_tir.explain.markup import Content, Markup, element, join, shortened
 from verified_tir.explain.questions import Questions
 from verified_tir.explain.relaid import shown
 from verified_tir.explain.story import LayoutStory, RefusalStory, StepStory, Story
 from verified_tir.report.diff import DiffLine, program_diff, program_lines
 from verified_tir.report.model import ScheduleReport
 
-LINES = 400
-"""Lines of a program, or of a difference, that are shown."""
+LINES, HEADING = 400, 300
+"""Lines of a program, or of a difference, that are shown; characters of a heading."""
 
 
 def name_of(part: StepStory | RefusalStory, story: Story) -> str:
@@ -44,7 +44,7 @@ def schedule(story: Story) -> Markup:
         where = name_of(p, story)
         number = str(p.number) if isinstance(p, StepStory) else "✗"
         wrong = " wrong" if isinstance(p, RefusalStory) else ""
-        title = str(p.report) if isinstance(p, StepStory) else f"refused: {p.report.step}"
+        title = shortened(str(p.report) if isinstance(p, StepStory) else f"refused: {p.report.step}", 120)
         link = element("a", number, href=f"#{where}", class_=f"step-link{wrong}", title=title)
         links.setdefault(p.line, []).append(link)
         first.setdefault(p.line, where)
@@ -78,10 +78,13 @@ def step(s: StepStory, story: Story, questions: Questions, room: Room) -> Markup
     head = element(
         "h2",
         element("span", f"Step {s.number}" if s.number else "The program", class_="number-of"),
-        element("code", str(s.report) if s.number else story.steps[0].record.arguments),
+        element("code", shortened(str(s.report) if s.number else s.report.arguments, HEADING)),
         element("span", badge, class_="badge good"),
         id=f"{name}-title",
     )
+    if room.is_full:
+        note = "The rest of this step is left out to keep the page small: vtir explain without --html shows it."
+        return _section(name, "step", head, _where(s, story), element("p", note, class_="note"))
     pictures = [_layout(x, f"{name}-layout-{k}", room) for k, x in enumerate(s.layouts)]
     return _section(
         name, "step", head, _where(s, story), _programs(s), *pictures, _nests(s, name, room),
@@ -96,8 +99,15 @@ def _section(name: str, kind: str, *content: Content) -> Markup:
 def _where(s: StepStory, story: Story) -> Markup | None:
     if s.line:
         text = story.source.lines[s.line - story.source.first].strip()
+        inner = s.report.at
+        helper = inner is not None and inner.line != s.line
         return element(
-            "p", element("a", f"line {s.line}", href=f"#line-{s.line}"), ": ", element("code", text), class_="where"
+            "p",
+            element("a", f"line {s.line}", href=f"#line-{s.line}"),
+            ": ",
+            element("code", text),
+            join(f", which calls line {inner.line}: ", element("code", inner.source)) if inner and helper else None,
+            class_="where",
         )
     if s.report.at is not None:
         return element("p", str(s.report.at), ": ", element("code", s.report.at.source), class_="where")
@@ -122,7 +132,9 @@ def _programs(s: StepStory) -> Markup:
 
 def program(lines: Sequence[str], label: str) -> Markup:
     """A program's text; a line with a mark stands out."""
-    rows = [element("span", f"{line}\n", class_="here" if "# <-- " in line else None) for line in lines[:LINES]]
+    rows = [
+        element("span", f"{shortened(line)}\n", class_="here" if "# <-- " in line else None) for line in lines[:LINES]
+    ]
     return join(element("pre", *rows, aria_label=label, tabindex=0), _cut(len(lines)))
 
 
@@ -133,7 +145,7 @@ def _cut(count: int) -> Markup | None:
 def difference(lines: Sequence[DiffLine]) -> Markup:
     """A difference, with what changed inside a line set apart."""
     rows: list[Markup] = []
-    runs = [(kind, [x.text for x in group]) for kind, group in groupby(lines[:LINES], lambda x: x.kind)]
+    runs = [(kind, [shortened(x.text) for x in group]) for kind, group in groupby(lines[:LINES], lambda x: x.kind)]
     k = 0
     while k < len(runs):
         kind, texts = runs[k]
@@ -184,15 +196,26 @@ def _words(a: str, b: str) -> tuple[list[Content], list[Content]]:
 
 
 class Room:
-    """How much the pictures of a page may still take, in characters."""
+    """How much may still come onto a page, in characters: of pictures, and of all."""
 
-    def __init__(self, left: int) -> None:
-        self.left = left
+    def __init__(self, pictures: int, whole: int) -> None:
+        self._pictures = pictures
+        self._whole = whole
+
+    @property
+    def is_full(self) -> bool:
+        """Whether only headings are to follow."""
+        return self._whole <= 0
+
+    def take(self, part: Markup) -> Markup:
+        """A part of the page, which takes its room."""
+        self._whole -= len(part)
+        return part
 
     def put(self, drawn: Markup) -> Markup:
         """A picture, or a note in its place."""
-        if len(drawn) <= self.left:
-            self.left -= len(drawn)
+        if len(drawn) <= self._pictures:
+            self._pictures -= len(drawn)
             return drawn
         return element(
             "p", "A picture is left out here to keep the page small: vtir explain --svg DIR writes it.", class_="note"
@@ -264,7 +287,7 @@ def refusal(r: RefusalStory, story: Story, questions: Questions, room: Room) -> 
     head = element(
         "h2",
         element("span", "Refused", class_="number-of"),
-        element("code", r.report.step),
+        element("code", shortened(r.report.step, HEADING)),
         element("span", _VERDICTS[r.report.kind], class_="badge bad"),
         element("span", "as expected", class_="badge good") if r.expected else None,
         id=f"{name}-title",
@@ -337,7 +360,7 @@ def number(value: Any) -> str:
         return str(bool(value))
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    return f"{float(value):.5g}"
+    return f"{float(value):.4g}"
 
 
 def _arguments(r: RefusalStory) -> Markup:
@@ -346,7 +369,7 @@ def _arguments(r: RefusalStory) -> Markup:
         rows = list(chain.from_iterable(
             f"{name} = {value}".splitlines() for name, value in r.answers.arguments.items()
         ))  # fmt: skip
-    text = element("pre", *(element("span", f"{row}\n") for row in rows), tabindex=0)
+    text = element("pre", *(element("span", f"{shortened(row)}\n") for row in rows), tabindex=0)
     return element("details", element("summary", "the arguments of both runs"), text)
 
 
@@ -369,7 +392,7 @@ def result(story: Story) -> Markup:
         facts += [element("dt", "error"), element("dd", f"{r.error.at}: {r.error.kind}: {r.error.message}")]
     badge = f"badge {'good' if r.outcome.as_expected else 'bad'}"
     head = element("h2", "Result", element("span", outcome(r), class_=badge), id="result-title")
-    methods = ", ".join(f"{n} by {how}" for how, n in sorted(_methods(r).items(), key=lambda x: -x[1]))
+    methods = ", ".join(f"{n} {how}" for how, n in sorted(_methods(r).items(), key=lambda x: -x[1]))
     facts += (
         [element("dt", "obligations"), element("dd", f"{r.obligations} proved ({methods})")] if r.obligations else []
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import TypeAlias, final
 
 from verified_tir.explain.drawing import Drawing
 from verified_tir.explain.grids import Marks, array_grid, draw, layout_grids
@@ -21,6 +21,9 @@ from verified_tir.schedule.errors import Refuted
 
 MOST = 4
 """How many buffers are shown, and how many elements of one may be touched: more tell nothing."""
+
+Touched: TypeAlias = "dict[Buffer, dict[Index, set[str]]]"
+"""Elements by their buffers, each with what is done to it: ``"read"``, ``"write"``."""
 
 
 @final
@@ -42,11 +45,9 @@ def witnessed(refused: Refuted, relaid: Mapping[Buffer, Relaid]) -> Iterator[Wit
     except IRError:
         return
     iterations = list(_iterations(refused.counterexample))
-    found: dict[Buffer, dict[Index, set[str]]] = {}
-    for values in iterations:
-        for buffer, index, write in elements_at(stmt, around, values):
-            found.setdefault(buffer, {}).setdefault(index, set()).add("write" if write else "read")
-    few = [(b, t) for b, t in found.items() if len(t) <= MOST and (len(iterations) == 1 or _conflict(t))]
+    each = [_touched(stmt, around, values) for values in iterations]
+    found = each[0] if len(each) == 1 else _conflicts(*each)
+    few = [(b, touched) for b, touched in found.items() if len(touched) <= MOST]
     few.sort(key=lambda x: x[0] not in relaid)
     for buffer, touched in few[:MOST]:
         drawings = _drawings(buffer, touched, relaid.get(buffer), iterations[0])
@@ -54,9 +55,22 @@ def witnessed(refused: Refuted, relaid: Mapping[Buffer, Relaid]) -> Iterator[Wit
             yield Witnessed(buffer.name, _sentence(buffer, touched, len(iterations)), drawings)
 
 
-def _conflict(touched: Mapping[Index, set[str]]) -> bool:
-    """Whether two iterations can be in each other's way here: one of them writes."""
-    return any("write" in kinds for kinds in touched.values())
+def _touched(stmt: Stmt, around: Around, values: Mapping[str, int]) -> Touched:
+    found: dict[Buffer, dict[Index, set[str]]] = {}
+    for buffer, index, write in elements_at(stmt, around, values):
+        found.setdefault(buffer, {}).setdefault(index, set()).add("write" if write else "read")
+    return found
+
+
+def _conflicts(first: Touched, second: Touched) -> Touched:
+    """Where two iterations meet, one of them writing."""
+    both = {
+        b: {i: kinds | second[b][i] for i, kinds in touched.items() if i in second[b]}
+        for b, touched in first.items()
+        if b in second
+    }
+    met = {b: {i: kinds for i, kinds in touched.items() if "write" in kinds} for b, touched in both.items()}
+    return {b: touched for b, touched in met.items() if touched}
 
 
 def _place(root: Stmt, path: tuple[int, ...]) -> tuple[Stmt, Around]:
