@@ -262,7 +262,9 @@ def _report(name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, s
         seconds=run.seconds,
         steps=()
         if made is None
-        else steps_of(made, file=function.file, places=settings.places, programs=settings.programs, diffs=settings.diffs),
+        else steps_of(
+            made, file=function.file, places=settings.places, programs=settings.programs, diffs=settings.diffs
+        ),
         expected_refusals=() if made is None else tuple(refusal(r, detail) for r in made.refusals),
         refusal=None if run.refused is None else refusal(run.refused, ended),
         error=run.error,

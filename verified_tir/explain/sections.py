@@ -97,24 +97,14 @@ def _section(name: str, kind: str, *content: Content) -> Markup:
 
 
 def _where(s: StepStory, story: Story) -> Markup | None:
+    """The line of the schedule that led to a step, and the one of a helper that called it."""
+    words: list[Content] = []
     if s.line:
         text = story.source.lines[s.line - story.source.first].strip()
-        inner = s.report.at
-        helper = inner is not None and inner.line != s.line
-        return element(
-            "p",
-            element("a", f"line {s.line}", href=f"#line-{s.line}"),
-            ": ",
-            element("code", text),
-            join(f", which calls line {inner.line}: ", element("code", inner.source)) if inner and helper else None,
-            class_="where",
-        )
-    if s.report.at is not None:
-        return element("p", str(s.report.at), ": ", element("code", s.report.at.source), class_="where")
-    if s.record.call is not None and s.record.call.lines:
-        file, line = s.record.call.lines[0]
-        return element("p", f"called at {file}:{line}", class_="where")
-    return None
+        words += [element("a", f"line {s.line}", href=f"#line-{s.line}"), ": ", element("code", shortened(text))]
+    if s.helper is not None:
+        words += [", through " if words else "", f"{s.helper}: ", element("code", shortened(s.helper.source))]
+    return element("p", *words, class_="where") if words else None
 
 
 def _programs(s: StepStory) -> Markup:
@@ -306,13 +296,17 @@ def refusal(r: RefusalStory, story: Story, questions: Questions, room: Room) -> 
         unsure = "unconfirmed: the obligation may be stronger than needed here"
         sure = "confirmed by running it" if replayed.confirmed else unsure
         facts += [element("dt", "replayed"), element("dd", replayed.message, f" ({sure})")]
-    if r.error.remedy is not None:
-        facts += [element("dt", "what to try"), element("dd", r.error.remedy)]
+    if r.report.remedy is not None:
+        facts += [element("dt", "proved remedy"), element("dd", r.report.remedy)]
+    elif r.report.advice:
+        facts += [element("dt", "try"), element("dd", r.report.advice)]
+    facts += [element("dt", "code"), element("dd", element("code", r.report.code), ", explained by ",
+                                             element("code", f"vtir help {r.report.code}"))]  # fmt: skip
     marked = r.report.program.splitlines()
     start = next((k for k, line in enumerate(marked) if line.startswith("@")), 0)
     return _section(
         name, "step refused", head, where, element("p", r.report.claim, class_="claim"),
-        element("dl", *facts) if facts else None, program(marked[start:], "The program, with the place marked"),
+        element("dl", *facts), program(marked[start:], "The program, with the place marked"),
         *_seen(r, name, room), *_answers(r, name, room), questions.of_refusal(r, name),
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from verified_tir.explain.grids import Marks, draw, layout_grids
 from verified_tir.explain.relaid import Layout, Relaid, assumptions_of, layout_of, relaid_by, sizes_of
 from verified_tir.explain.touched import Iteration, first_iteration
 from verified_tir.explain.witness import Witnessed, witnessed
-from verified_tir.report.model import RefusalReport, ScheduleReport, StepReport
+from verified_tir.report.model import RefusalReport, ScheduleReport, SourcePlace, StepReport
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule, StepRecord
@@ -62,12 +62,17 @@ class LayoutStory:
 @final
 @dataclass(frozen=True, slots=True)
 class StepStory:
-    """A step that was proved; ``line`` is that of the schedule function, 0 if the step was not called from there."""
+    """A step that was proved.
+
+    ``line`` is that of the schedule function, 0 if the step was not called from there; ``helper`` the innermost line of
+    what it called, if that called the primitive.
+    """
 
     number: int
     report: StepReport
     record: StepRecord
     line: int
+    helper: SourcePlace | None
     layouts: tuple[LayoutStory, ...]
 
     @property
@@ -124,9 +129,9 @@ def story(
     steps: list[StepStory] = []
     drawn: list[LayoutStory] = []
     for k, (record, said) in enumerate(zip(made.steps if made is not None else (), report.steps, strict=True)):
-        layouts = tuple(_layouts(record))
+        layouts, line = tuple(_layouts(record)), _line(record, function.file, source)
         drawn += layouts
-        steps.append(StepStory(k, said, record, _line(record, function.file, source), layouts))
+        steps.append(StepStory(k, said, record, line, _helper(record, function.file, source, line), layouts))
     refusals = list(_refusals(report, made, refused, source, drawn))
     return Story(report, source, tuple(steps), tuple(refusals), made)
 
@@ -145,6 +150,15 @@ def _line(record: StepRecord, file: str, source: Source) -> int:
     if record.call is None:  # the program, which the decorator names
         return source.first
     return next((n for name, n in record.call.lines if name == file and n in known), 0)
+
+
+def _helper(record: StepRecord, file: str, source: Source, line: int) -> SourcePlace | None:
+    """The innermost line that led to a step, if it is not the schedule's own."""
+    lines = () if record.call is None else record.call.lines
+    if not lines or lines[0] == (file, line):
+        return None
+    name, number = lines[0]
+    return SourcePlace(source.file if name == file else name, number, None, linecache.getline(name, number).strip())
 
 
 def _layouts(record: StepRecord) -> Iterator[LayoutStory]:
