@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.explain.stories import example, told
 from verified_tir import Schedule
 from verified_tir.explain.grids import Marks, layout_grids
-from verified_tir.explain.relaid import Layout, Relaid, layout_of, relaid_by, shown, sizes_of
+from verified_tir.explain.relaid import Layout, Relaid, columns, layout_of, relaid_by, shown, sizes_of
 from verified_tir.explain.touched import first_iteration
 
 
@@ -170,3 +170,37 @@ def test_the_number_of_cells_is_bounded(extents: tuple[int, ...], count: int) ->
 def test_an_element_that_must_be_seen_is_drawn() -> None:
     assert 50 in shown((100,), [(50,)])[0]
     assert 200 not in shown((100,), [(200,)])[0]
+
+
+def test_places_without_an_element_have_a_colour_and_those_in_turn_several_elements() -> None:
+    s = Schedule("""
+@T.prim_func
+def pool(A: T.Buffer((12,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((10,), "int32")
+    for a in range(10):
+        with T.block("B"):
+            B[a] = T.max(A[a], A[a + 2])
+    for t in range(2):
+        for b in range(4):
+            with T.block("C"):
+                C[t * 4 + b] = T.max(B[t * 4 + b], B[t * 4 + b + 2])
+""")
+    s.compute_at("B", "t")
+    s.rolling_buffer("B", 0)
+    record = s.steps[-1]
+    wider, rolled = relaid_by(record.rules, record.before)
+    assert rolled.shared and not wider.shared
+    for r in (wider, rolled):
+        layout = layout_of(r, sizes_of(r, ()) or {})
+        assert layout is not None
+        for grid in layout_grids(layout, Marks()):
+            assert all(c.fill or c.kind for c in grid.cells.values())
+    assert grid.cells[0,].title == "B[0] holds B[0], B[6]"
+    assert grid.cells[0,].key == "0 6"
+
+
+@pytest.mark.parametrize(
+    ("extents", "across"), [((5,), 1), ((4, 4), 1), ((16, 4, 4), 2), ((2, 2, 2, 2), 3), ((9, 3, 64), 1)]
+)
+def test_the_last_dimensions_run_across_as_far_as_there_is_room(extents: tuple[int, ...], across: int) -> None:
+    assert columns(extents) == across

@@ -117,6 +117,23 @@ def test_a_race_has_no_two_answers_but_a_place() -> None:
     assert [w.sentence for w in refused.witnessed] == ["with these values, the two iterations read and write acc[0, 0]"]
 
 
+def test_of_two_iterations_the_element_is_shown_where_they_meet() -> None:
+    (refused,) = example("stencil.py:space_before_time").refusals
+    assert [w.sentence for w in refused.witnessed] == ["with these values, the two iterations read and write A[1, 2]"]
+    assert refused.answers is not None
+
+
+def test_a_refused_layout_shows_which_elements_share_a_place(tmp_path: Path) -> None:
+    text = SMALL.replace("[i, j // 4, j % 4], pad_value=0.0", "[i, j // 4]").replace(
+        "    with exp", "    return\n    with exp"
+    )
+    (refused,) = told(tmp_path, text, file="shared.py").refusals
+    (seen,) = refused.witnessed
+    assert re.fullmatch(r"A\[\d, \d\] is mapped to A\[\d, 0\], as A\[\d, \d\].*", seen.sentence)
+    assert seen.drawings[0].body.count('class="wrong"') == 4
+    assert seen.drawings[1].body.count('class="wrong"') == 1
+
+
 def test_an_unexpected_refusal_is_told_too(tmp_path: Path) -> None:
     story = told(
         tmp_path, SMALL.replace("    with expect_refusal(s):\n        s.par", "    s.par"), file="unexpected.py"
@@ -245,3 +262,4 @@ def test_the_story_of_a_program_that_means_nothing(tmp_path: Path) -> None:
     assert [type(p) for p in story.parts()] == [RefusalStory]
     said = words(parsed(page(story)))
     assert "the program itself" in said and "counterexample" in said
+    assert re.search(r"the statement reads A\[\d, 5\], which is outside", said)

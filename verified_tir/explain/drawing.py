@@ -40,7 +40,7 @@ text{fill:var(--ink)}
 .touched{fill:none;stroke:var(--ink);stroke-width:2}
 .wrong{fill:none;stroke:var(--mark);stroke-width:3}
 .number text{fill:var(--ink)}
-.number rect{fill:var(--card)}
+.number rect,.free rect{fill:var(--card)}
 .differs rect{fill:#f8c9d8}
 .differs text{fill:#7a0f38;font-weight:bold}
 .box{stroke:var(--line);fill:var(--serial)}

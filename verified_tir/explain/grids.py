@@ -79,7 +79,8 @@ def layout_grids(layout: Layout, touched: Marks, names: tuple[str, str] = ("befo
                 label, f"{_element(r.after.name, y)} holds {title}", paint[here[0]], " ".join(keys[x] for x in here)
             )
         else:
-            physical[y] = Cell("", _element(r.after.name, y))
+            why = "is free" if layout.is_whole else "holds nothing that is drawn"
+            physical[y] = Cell("", f"{_element(r.after.name, y)} {why}", kind="free")
     marks = Marks(*(frozenset(x for x, y in places.items() if y in m) for m in (touched.touched, touched.wrong)))
     said = _described(layout)
     first = Grid(_headline(r.before.name, layout.logical, names[0]), layout.logical, logical, marks, said[0])

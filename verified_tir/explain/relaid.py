@@ -17,12 +17,13 @@ import numpy as np
 from verified_tir.explain.touched import Index
 from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var
+from verified_tir.ir.expr import FALSE, Binary, Expr, IntImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at
 from verified_tir.ir.stmt import Allocate, Assume, Seq, Stmt
 from verified_tir.ir.visit import free_vars, nodes_of
+from verified_tir.kernel.obligation import ParameterMap
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.relayout import Relayout
@@ -60,6 +61,12 @@ def relaid_by(rules: Iterable[Step], before: PrimFunc) -> Iterator[Relaid]:
         before = step.after
         if found is not None and not _is_identity(found):
             yield found
+
+
+def as_wanted(m: ParameterMap) -> Relaid:
+    """A layout that was refused: its map need not be one-to-one, so several elements may have one place."""
+    nowhere = LayoutMap(m.inputs, m.outputs, m.inverse_inputs, m.inverse, m.after.shape, FALSE)
+    return Relaid(m.before, m.after, nowhere, shared=True)
 
 
 def _relaid(step: Step, before: PrimFunc) -> Relaid | None:
@@ -170,17 +177,20 @@ class Layout:
         return all(a.is_whole for a in (*self.logical, *self.physical))
 
 
-def layout_of(r: Relaid, sizes: Mapping[Var, int], also: Iterable[Index] = ()) -> Layout | None:
+def layout_of(
+    r: Relaid, sizes: Mapping[Var, int], also: Iterable[Index] = (), elements: Iterable[Index] = ()
+) -> Layout | None:
     """What to draw of a layout; ``None`` for one that is not arithmetic or has no element.
 
     :param also: places that must be drawn.
+    :param elements: elements that must be drawn, of a layout in which several may share a place.
     """
     old, new = _extents(r.before, sizes), _extents(r.after, sizes)
     if not old or not new:
         return None
     physical = tuple(map(_axis, r.layout.inverse_inputs, new, shown(new, also)))
     try:
-        chosen = shown(old) if r.shared else _origins(r, sizes, old, physical)
+        chosen = shown(old, elements) if r.shared else _origins(r, sizes, old, physical)
         logical = tuple(map(_axis, r.layout.inputs, old, chosen))
         places = _places(r, sizes, logical, new)
         padding = frozenset() if r.shared else _padding(r, sizes, physical)
@@ -205,9 +215,9 @@ def shown(extents: Sequence[int], also: Iterable[Index] = ()) -> list[set[int]]:
 
 
 def columns(extents: Sequence[int]) -> int:
-    """How many of the last dimensions run across; the others run down."""
+    """How many of the last dimensions run across; the others run down, at least one if there are several."""
     count = 1
-    while count < len(extents) and prod(extents[-count - 1 :]) <= COLUMNS:
+    while count < len(extents) - 1 and prod(extents[-count - 1 :]) <= COLUMNS:
         count += 1
     return count
 
@@ -234,7 +244,7 @@ def _grid(axes: Sequence[Axis]) -> list[Index]:
     return list(product(*(a.shown for a in axes)))
 
 
-def _values(
+def values_at(
     exprs: Sequence[Expr], variables: Sequence[Var], at: Sequence[Index], sizes: Mapping[Var, int]
 ) -> list[Index]:
     """Expressions at every one of some indices.
@@ -250,14 +260,14 @@ def _values(
 def _origins(r: Relaid, sizes: Mapping[Var, int], old: Index, physical: tuple[Axis, ...]) -> list[set[int]]:
     """The logical indices, dimension by dimension, of what stands in the places that are drawn."""
     places = [p for p in _grid(physical) if p not in _padding(r, sizes, physical)]
-    origins = _values(r.layout.inverse, r.layout.inverse_inputs, places, sizes)
+    origins = values_at(r.layout.inverse, r.layout.inverse_inputs, places, sizes)
     found = [{o[k] for o in origins if 0 <= o[k] < n} or {0} for k, n in enumerate(old)]
     return found if prod(map(len, found)) <= CELLS else [a & b or a for a, b in zip(shown(old), found, strict=True)]
 
 
 def _padding(r: Relaid, sizes: Mapping[Var, int], physical: tuple[Axis, ...]) -> frozenset[Index]:
     places = _grid(physical)
-    inside = _values([r.layout.padding], r.layout.inverse_inputs, places, sizes)
+    inside = values_at([r.layout.padding], r.layout.inverse_inputs, places, sizes)
     return frozenset(p for p, (is_padding,) in zip(places, inside, strict=True) if is_padding)
 
 
@@ -265,5 +275,5 @@ def _places(r: Relaid, sizes: Mapping[Var, int], logical: tuple[Axis, ...], new:
     """Where each logical index that is drawn is mapped to; those that are mapped nowhere, since nobody touches them,
     are left out."""
     indices = _grid(logical)
-    places = _values(r.layout.outputs, r.layout.inputs, indices, sizes)
+    places = values_at(r.layout.outputs, r.layout.inputs, indices, sizes)
     return {x: y for x, y in zip(indices, places, strict=True) if all(0 <= k < n for k, n in zip(y, new, strict=True))}

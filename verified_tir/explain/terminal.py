@@ -26,7 +26,7 @@ def show_answers(story: Story, console: Console) -> None:
             more = f", of which {MOST} are shown" if count > MOST else ""
             elements = "one element differs" if count == 1 else f"{count} elements differ{more}"
             console.print(Text(f"    {r.report.step}: {a.buffer} after both programs, {elements}"), soft_wrap=True)
-            table = Table("element", "before", "after", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+            table = Table("      element", "before", "after", box=None, pad_edge=False, padding=(0, 3, 0, 0))
             for i in islice(sorted(a.differs), MOST):
                 after = number(a.after[i]) if a.defined[1][i] else "undefined"
                 name = Text(f"      {a.buffer}[{', '.join(map(str, i))}]")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from verified_tir.explain.drawing import Drawing
 from verified_tir.explain.grids import Marks, array_grid, draw, layout_grids
-from verified_tir.explain.relaid import Relaid, layout_of, shown, sizes_of
+from verified_tir.explain.relaid import Relaid, as_wanted, layout_of, shown, sizes_of, values_at
 from verified_tir.explain.touched import Around, Index, elements_at
 from verified_tir.index.evaluate import evaluate
 from verified_tir.ir.buffer import Buffer
@@ -37,7 +37,14 @@ class Witnessed:
 
 
 def witnessed(refused: Refuted, relaid: Mapping[Buffer, Relaid]) -> Iterator[Witnessed]:
-    """What the refused statement touches, buffer by buffer; nothing where arithmetic does not tell."""
+    """The elements that a counterexample is about, buffer by buffer; nothing where arithmetic does not tell.
+
+    :param relaid: the changed layouts of buffers.
+    """
+    if refused.obligation is not None and refused.obligation.name == "layout" and refused.programs is not None:
+        for m in refused.programs.maps:
+            yield from _mapped(as_wanted(m), refused.counterexample)
+        return
     if not refused.counterexample or not refused.place:
         return
     try:
@@ -52,7 +59,37 @@ def witnessed(refused: Refuted, relaid: Mapping[Buffer, Relaid]) -> Iterator[Wit
     for buffer, touched in few[:MOST]:
         drawings = _drawings(buffer, touched, relaid.get(buffer), iterations[0])
         if drawings:
-            yield Witnessed(buffer.name, _sentence(buffer, touched, len(iterations)), drawings)
+            yield Witnessed(buffer.name, _sentence(buffer, touched, iterations), drawings)
+
+
+def _mapped(r: Relaid, values: Mapping[str, int]) -> Iterator[Witnessed]:
+    """An element that a refused layout sends where it must not be."""
+    sizes = {v: values[v.name] for e in r.before.shape for v in free_vars(e) if v.name in values}
+    if any(v.name not in values for v in r.layout.inputs):
+        return
+    x = tuple(values[v.name] for v in r.layout.inputs)
+    try:
+        (y,) = values_at(r.layout.outputs, r.layout.inputs, [x], sizes)
+    except IRError:
+        return
+    layout = layout_of(r, sizes, [y], [x])
+    if layout is None:
+        return
+    before, after = layout_grids(layout, Marks(wrong=frozenset([y])))
+    others = [_element(r.before, i) for i, place in layout.places.items() if place == y and i != x]
+    there = f", as {', '.join(others[:MOST])}" if others else ""
+    outside = "" if _is_inside(y, r.after, values) else ", outside of the new shape"
+    sentence = f"{_element(r.before, x)} is mapped to {_element(r.after, y)}{there}{outside}"
+    yield Witnessed(r.before.name, sentence, (draw(before), draw(after)))
+
+
+def _element(buffer: Buffer, index: Index) -> str:
+    return f"{buffer.name}[{', '.join(map(str, index))}]"
+
+
+def _is_inside(index: Index, buffer: Buffer, values: Mapping[str, int]) -> bool:
+    shape = _shape(buffer, values)
+    return shape is None or all(0 <= k < n for k, n in zip(index, shape, strict=True))
 
 
 def _touched(stmt: Stmt, around: Around, values: Mapping[str, int]) -> Touched:
@@ -91,10 +128,11 @@ def _iterations(counterexample: Mapping[str, int]) -> Iterator[dict[str, int]]:
         yield {**first, **{n.rstrip("'"): x for n, x in counterexample.items() if n.endswith("'")}}
 
 
-def _sentence(buffer: Buffer, touched: Mapping[Index, set[str]], iterations: int) -> str:
-    who, s = ("the statement", "s") if iterations == 1 else ("the two iterations", "")
+def _sentence(buffer: Buffer, touched: Mapping[Index, set[str]], iterations: Sequence[Mapping[str, int]]) -> str:
+    who, s = ("the statement", "s") if len(iterations) == 1 else ("the two iterations", "")
     elements = [
-        f"{' and '.join(f'{kind}{s}' for kind in sorted(kinds))} {buffer.name}[{', '.join(map(str, i))}]"
+        f"{' and '.join(f'{kind}{s}' for kind in sorted(kinds))} {_element(buffer, i)}"
+        f"{'' if _is_inside(i, buffer, iterations[0]) else ', which is outside'}"
         for i, kinds in sorted(touched.items())
     ]
     return f"with these values, {who} {', '.join(elements)}"
@@ -118,7 +156,7 @@ def _drawings(
     names = [f"{k}" for k in range(len(shape))]
     texts = {i: "/".join(k[0] for k in sorted(kinds)) for i, kinds in touched.items()}
     title = f"{buffer.name}: {' × '.join(map(str, shape))}"
-    inside = frozenset(i for i in touched if all(0 <= k < n for k, n in zip(i, shape, strict=True)))
+    inside = frozenset(i for i in touched if _is_inside(i, buffer, values))
     grid = array_grid(
         title, names, shape, shown(shape, touched), texts, inside, wrong, f"{buffer.name}, a cell an element."
     )
