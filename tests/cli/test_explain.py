@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_mistake_is_said_in_one_line(tmp_path: Path, arguments: list[str], mes
     write(tmp_path, both=GOOD + "\n\n" + REFUSED.removeprefix(HEAD), empty="x = 1\n", broken="def\n")
     done = invoke("explain", *arguments, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == f"vtir: error: {message}\n"
+    assert re.fullmatch(re.escape(f"vtir: error: {message}") + r" \[VT\d{4}\]\n", done.stderr)
 
 
 def test_verify_shows_differences_on_demand(tmp_path: Path) -> None:

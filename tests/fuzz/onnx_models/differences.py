@@ -20,6 +20,7 @@ from tests.fuzz.onnx_models.opinion import (
     first_maxima,
     floating,
     greatest,
+    halves,
     hard_swish,
     infinite,
     infinite_for_nan,
@@ -39,6 +40,7 @@ from tests.fuzz.onnx_models.opinion import (
     product_of_integers,
     quantised,
     root_of_squares,
+    rounded_once,
     same_padding,
     saturated,
     shrunk,
@@ -478,6 +480,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         and o.reference.dtype != o.ours.dtype and o.reference.shape == o.ours.shape,
         "in int64", "the least or the greatest integer if it is too large", "wrap",
         lambda o: o.reference.astype(o.result.dtype),
+    ),
+    Difference(
+        "`ReduceSum`, `ReduceMean`, `ReduceL1` of floats of 16 bits", ("ReduceSum", "ReduceMean", "ReduceL1"),
+        "neither", lambda o: halves(o) and not nan(o) and not infinite(o),
+        "rounds each sum of two", "in float32, or not known there", "in float32, rounded once", rounded_once,
     ),
     Difference(
         "Sums and products of integers that are too large",

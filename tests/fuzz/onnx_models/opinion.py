@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.fuzz.onnx_models.case import OnnxModel, OnnxNode
+from tests.fuzz.onnx_models.evaluators import by_reference
 from verified_tir.graph.ir import Array
 
 
@@ -323,6 +324,27 @@ def normalized_locally(o: Opinion) -> Array:
     squares = np.pad(x * x, [(0, 0), ((size - 1) // 2, size // 2), *[(0, 0)] * (x.ndim - 2)])
     total = sum(squares[:, k : k + x.shape[1]] for k in range(size))
     found: Array = x / (bias + alpha / size * total) ** beta
+    return found
+
+
+def halves(o: Opinion) -> bool:
+    """Whether it is a float of 16 bits."""
+    return o.ours is not None and floating(o.ours) and o.ours.dtype.itemsize == 2
+
+
+def rounded_once(o: Opinion) -> Array:
+    """What is computed in float64; ours where it is that, up to rounding in float32 and then to 16 bits."""
+    x = o.operand(0)
+    wide = {n: np.asarray(a.astype(np.float64)) if floating(a) else a for n, a in o.model.inputs.items()}
+    fixed = {n: np.asarray(a.astype(np.float64)) if floating(a) else a for n, a in o.model.constants.items()}
+    types = {n: "float64" if "float" in t else t for n, t in o.model.types.items()}
+    results = by_reference(replace(o.model, inputs=wide, constants=fixed, types=types))
+    if isinstance(results, Exception):
+        return np.full(o.result.shape, np.nan)
+    exact, ours = results[0].astype(o.result.dtype).astype(np.float64), o.result.astype(np.float64)
+    eps = float(ml_dtypes.finfo(o.result.dtype).eps)  # type: ignore[no-untyped-call]
+    largest = float(np.max(np.abs(x.astype(np.float64)), initial=0.0))
+    found: Array = np.where(np.abs(ours - exact) <= 2 * eps * np.abs(exact) + 2.0**-20 * x.size * largest, ours, exact)
     return found
 
 
