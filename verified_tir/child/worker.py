@@ -24,7 +24,10 @@ def work(handle: Callable[[Any, Answer], None], memory: int | None = None) -> No
     """
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what is printed on the way must not come between the answers
-    request = json.loads(sys.stdin.buffer.readline())
+    line = sys.stdin.buffer.readline()
+    if not line:  # the parent has ended without a request
+        return
+    request = json.loads(line)
     parent = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

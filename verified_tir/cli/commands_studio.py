@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, NoReturn
 
 import typer
+
+from verified_tir.cli.options import option
 
 LSP = """Serve an editor: prove schedule files while they are written.
 
@@ -34,6 +37,48 @@ def lsp(time_limit: Limit = 30, pause: Pause = 0.5) -> None:
     except ModuleNotFoundError as missing:
         _needs("lsp", "editor", missing)
     studio(time_limit, pause).server.start_io()
+
+
+SERVE = """Open a playground: a page on which programs are scheduled step by step, in the browser.
+
+The page is for this machine alone, at the address that is printed; its token is needed for every request. A program \
+is TVMScript and its steps are calls such as split("i", [None, 4]). Both are parsed and never executed. One run may \
+take 10 seconds (--time-limit) and 2 GiB of memory.
+
+Examples:
+
+\b
+  vtir serve                   http://127.0.0.1:8765/, with a new token
+  vtir serve --port 0          any free port
+  VTIR_TOKEN=… vtir serve      a token of your own: addresses stay good
+
+Exit code: 0 after Ctrl-C; 2 if the port is taken, for a bad token, or if the extra "serve" is not installed.
+"""
+
+Port = Annotated[int, typer.Option("--port", metavar="N", min=0, max=65535, help="Where to listen; 0 for any port.")]
+Token = Annotated[
+    str,
+    option(
+        "--token",
+        metavar="TEXT",
+        text="The token, at least 16 letters, digits, - and _; a new one unless given. $VTIR_TOKEN does the same, and "
+        "no other user of the machine sees it.",
+    ),
+]
+RunLimit = Annotated[float, typer.Option("--time-limit", metavar="SECONDS", min=1, help="The most time for one run.")]
+Container = Annotated[
+    bool, option("--in-container", text="Listen on all addresses: in a container whose port is published locally.")
+]
+
+
+def serve(port: Port = 8765, token: Token = "", time_limit: RunLimit = 10, in_container: Container = False) -> None:
+    """Open a playground in the browser."""
+    try:
+        from verified_tir.serve.run import run
+    except ModuleNotFoundError as missing:
+        _needs("serve", "serve", missing)
+    given = token or os.environ.get("VTIR_TOKEN", "")
+    raise typer.Exit(run(port, given, seconds=time_limit, in_container=in_container))
 
 
 def _needs(command: str, extra: str, missing: ModuleNotFoundError) -> NoReturn:

@@ -58,6 +58,7 @@ def _commands() -> None:
         (commands_prove, "check", "Check certificates with a solver of choice."),
         (commands_test, "fuzz", "Look for mistakes of vtir with random programs."),
         (commands_studio, "lsp", "Serve an editor: prove schedule files while they are written."),
+        (commands_studio, "serve", "Open a playground in the browser."),
         (commands_prove, "cache", "Show or clear what is kept between runs."),
         (commands_help, "help", "Explain the code of a refusal or an error."),
     ):

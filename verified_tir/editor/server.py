@@ -18,7 +18,7 @@ from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument
 
 from verified_tir import __version__
-from verified_tir.child.limits import Ending, run_child
+from verified_tir.child.limits import Children, Ending
 from verified_tir.editor.findings import Found, stopped
 from verified_tir.editor.places import Places, Range, is_schedule_file
 
@@ -53,6 +53,7 @@ class Studio:
     def __init__(self, limit: float, pause: float) -> None:
         self.server = LanguageServer("vtir", f"v{__version__}")
         self._limit, self._pause = limit, pause
+        self._children = Children("verified_tir.editor.worker", limit)
         self._open: dict[str, _Open] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
@@ -74,11 +75,17 @@ class Studio:
             known.task.cancel()
         self._publish(uri, None, [])
 
-    def end(self) -> None:
+    def prepare(self) -> None:
+        """Make a child ready, before the first file is there."""
+        self._children.prepare()
+
+    async def end(self) -> None:
         """Stop all that is under way."""
-        for known in self._open.values():
-            if known.task is not None:
-                known.task.cancel()
+        tasks = [known.task for known in self._open.values() if known.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._children.close()
 
     # -- one file -----------------------------------------------------------------------------------------------------
 
@@ -111,7 +118,7 @@ class Studio:
             if "lenses" in answer:
                 begun.clear()
 
-        ending = await run_child("verified_tir.editor.worker", {"path": str(path), "text": text}, self._limit, heard)
+        ending = await self._children.run({"path": str(path), "text": text}, heard)
         if not ending.done:
             places = Places.of(text)
             line = places.line_of(begun[-1]) if begun else 1
@@ -213,8 +220,12 @@ def studio(limit: float, pause: float) -> Studio:
     def hints(params: types.InlayHintParams) -> list[types.InlayHint]:
         return made.hints(params.text_document.uri, params.range)
 
+    @feature(types.INITIALIZED)
+    def ready(params: types.InitializedParams) -> None:
+        made.prepare()
+
     @feature(types.SHUTDOWN)
-    def shutdown(params: None) -> None:
-        made.end()
+    async def shutdown(params: None) -> None:
+        await made.end()
 
     return made

@@ -61,17 +61,25 @@ def steps_of(
     """
     texts = Texts() if places else None
     known = dict(_rules(schedule))
-    return tuple(
-        StepReport(
-            r.name,
-            r.arguments,
-            r.seconds,
-            tuple(_discharged(d, r, known, texts) for d in r.obligations),
-            0 if r.call is None else r.call.line_in(file),
-            script(r.after) if programs else "",
-            program_diff(r.before, r.after) if diffs else (),
-        )
-        for r in schedule.steps
+    return tuple(_step(r, file, known, texts, programs, diffs) for r in schedule.steps)
+
+
+def step_of(record: StepRecord) -> StepReport:
+    """One step with the program after it; which rules its obligations come from is left out."""
+    return _step(record, "", {}, None, True, False)
+
+
+def _step(
+    record: StepRecord, file: str, known: dict[int, Owed], texts: Texts | None, programs: bool, diffs: bool
+) -> StepReport:
+    return StepReport(
+        record.name,
+        record.arguments,
+        record.seconds,
+        tuple(_discharged(d, record, known, texts) for d in record.obligations),
+        0 if record.call is None else record.call.line_in(file),
+        script(record.after) if programs else "",
+        program_diff(record.before, record.after) if diffs else (),
     )
 
 

@@ -58,14 +58,16 @@ REPAIRS = 300
 class Replay:
     """What running both programs showed.
 
-    ``message`` is one line such as ``B[0] = 91.0 before, 92.0 after``; ``arguments`` are the arrays (and sizes) given
-    to the program before the step; ``inputs`` counts those that were run.
+    ``message`` is one line such as ``B[0] = 91.0 before, 92.0 after``, and ``answers`` its parts: the element, and its
+    value before and after.  ``arguments`` are the arrays (and sizes) given to the program before the step; ``inputs``
+    counts those that were run.
     """
 
     confirmed: bool
     message: str
     arguments: dict[str, Any] = field(default_factory=dict)
     inputs: int = 0
+    answers: tuple[str, str, str] | None = None
 
     def describe(self) -> str:
         """For people."""
@@ -267,7 +269,8 @@ class _Search:
         more = f" (and {len(differences) - 1} more)" if len(differences) > 1 else ""
         element = f"{d.buffer}[{', '.join(map(str, d.indices))}]"
         after_text = "undefined" if d.after is None else d.after
-        return Replay(True, f"{element} = {d.before} before, {after_text} after{more}", arguments)
+        message = f"{element} = {d.before} before, {after_text} after{more}"
+        return Replay(True, message, arguments, answers=(element, str(d.before), str(after_text)))
 
     def lost(self, arrays: dict[str, Array], moved: dict[str, Array], sizes: Sizes) -> str:
         """An element of an argument that the new layout cannot hold, since another one lies in its place."""
