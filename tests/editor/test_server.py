@@ -97,6 +97,7 @@ def test_expected_refusals_inform_and_unexpected_acceptance_is_an_error(tmp_path
     with_editor(tmp_path, test)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("last", "message", "place"),
     [
@@ -117,6 +118,7 @@ def test_mistakes_in_the_file(tmp_path: Path, last: str, message: str, place: tu
     with_editor(tmp_path, test)
 
 
+@pytest.mark.nightly
 def test_characters_of_two_code_units_count_as_two(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         text = REFUSED.replace('    s.reorder("i_1", "i_0")', '    "𝔸𝔹"; s.reorder("i_1", "i_0")')

@@ -61,6 +61,11 @@ class Served:
         return [json.loads(line) for line in text.splitlines()]
 
 
+def kinds(answers: list[dict[str, Any]]) -> list[str]:
+    """What each answer is."""
+    return [next(iter(a)) for a in answers]
+
+
 @contextmanager
 def served(folder: Path, *options: str) -> Iterator[Served]:
     """A server, ended as Ctrl-C ends it."""

@@ -87,6 +87,7 @@ def test_an_example_is_proved_and_a_wrong_step_refused(browser: Any, server: Ser
         assert page.inner_text(".numbers .marked").strip() == "3"
 
 
+@pytest.mark.nightly
 def test_mistakes_stand_below_what_they_are_in(browser: Any, server: Served) -> None:
     with page_of(browser, server.address) as page:
         run(page, 'splt("i", [4, 4])', ROW_SUM)
@@ -123,6 +124,7 @@ def test_the_address_is_a_link_to_what_is_written(browser: Any, server: Served) 
         assert page.inner_text("#outcome") == "This link is damaged."
 
 
+@pytest.mark.nightly
 def test_a_new_run_replaces_the_one_before(browser: Any, server: Served) -> None:
     with page_of(browser, server.address) as page:
         page.select_option("#examples", "padding/softmax.py:whole_vectors")
@@ -132,6 +134,7 @@ def test_a_new_run_replaces_the_one_before(browser: Any, server: Served) -> None
         assert page.inner_text(".card >> nth=0").startswith("program(row_sum)")
 
 
+@pytest.mark.nightly
 def test_it_is_used_with_the_keyboard(browser: Any, server: Served) -> None:
     with page_of(browser, server.address) as page:
         order = []
@@ -159,6 +162,7 @@ def test_both_schemes_can_be_read(browser: Any, server: Served, scheme: str, tmp
             assert page.eval_on_selector(selector, CONTRAST) >= 4.5, selector
 
 
+@pytest.mark.nightly
 def test_a_server_that_has_ended_is_said(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as server:
         context = browser.new_context()

@@ -89,7 +89,8 @@ def _refusal(r: RefusalReport, file: str, places: Places, name: Range, *, expect
         lines.append("counterexample: " + ", ".join(f"{k} = {v}" for k, v in r.counterexample.items()))
     if r.replay is not None:
         lines.append(f"replayed: {r.replay.message} ({'confirmed' if r.replay.confirmed else 'unconfirmed'})")
-    lines += [] if r.remedy is None or expected else [r.remedy]
+    if not expected and (r.remedy or r.advice):
+        lines.append(r.remedy or f"try: {r.advice}")
     there = r.raised is not None and r.raised.file == file
     if r.raised is not None and not there:
         lines.append(f"(at {r.raised})")

@@ -86,6 +86,8 @@ function proved(step) {
   return card("proved", step.line, step.text, what, step.seconds, body);
 }
 
+const remedy = (text) => make("p", { class: "remedy" }, make("strong", {}, "What to try: "), text);
+
 const WHY = {
   refuted: "This is false: ",
   undecided: "The solver could not decide this: ",
@@ -109,6 +111,7 @@ function refused(found) {
     body.push(make("h3", {}, found.replay.confirmed ? "Both programs were run" : "Both programs were run: unconfirmed"),
       make("p", { class: "claim" }, found.replay.message));
   }
+  if (found.advice) body.push(remedy(found.advice));
   body.push(make("h3", {}, "Where"), plain(found.program));
   const made = card("refused", found.line, found.step, `✗ refused ${found.code}`, null, body);
   made.open = true;
@@ -157,8 +160,8 @@ function heard(answer, state) {
     else show("bad", "Refused.", ` ${count(state.done, "step")} proved, then ${found.step} was refused.`);
     return true;
   } else if (answer.remedy) {
-    const about = make("p", { class: "remedy" }, make("strong", {}, "What to try: "), answer.remedy);
-    state.refused.querySelector(".claim").after(about);
+    state.refused.querySelector(".remedy")?.remove();
+    state.refused.querySelector(".claim").after(remedy(answer.remedy));
     return true;
   } else if (answer.mistake) {
     mistake(answer.mistake);
