@@ -157,7 +157,10 @@ function heard(answer, state) {
     state.refused = refused(found);
     if (found.field === "steps") mark(steps, found.line, "marked");
     if (found.field === "program") show("bad", "Refused.", " The program itself is refused, before any step.");
-    else show("bad", "Refused.", ` ${count(state.done, "step")} proved, then ${found.step} was refused.`);
+    else {
+      const before = state.done ? `${count(state.done, "step")} proved, then` : "The first step,";
+      show("bad", "Refused.", ` ${before} ${found.step}${state.done ? "" : ","} was refused.`);
+    }
     return true;
   } else if (answer.remedy) {
     state.refused.querySelector(".remedy")?.remove();
