@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,35 +9,18 @@ from typing import Any
 
 import pytest
 
+from tests.browser import chromium, opened_browser
 from tests.explain.stories import example
 from verified_tir.explain.page import page
 
 REFUSED = "row_summation.py:padded_with_ones"
 LARGEST = "matmul.py:tiled_in_three_levels"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
-
-
-def chromium() -> str:
-    """The browser of the system; without one the tests fail in continuous integration, and are skipped elsewhere."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        message = "no chromium, chromium-browser or google-chrome is on the PATH: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(message, pytrace=False)
-        pytest.skip(message)
-    return found
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    path = chromium()
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield opened
-        opened.close()
+    with opened_browser() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

@@ -7,21 +7,23 @@ that it is in and the line), or ``refused`` and perhaps a ``remedy``.
 
 from __future__ import annotations
 
-import difflib
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from verified_tir.child.worker import Answer, work
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import ScriptError, script
 from verified_tir.report.collect import input_of, refusal_of, step_of
+from verified_tir.report.diff import diff_lines
 from verified_tir.report.model import StepReport
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.serve.limits import MEMORY
 from verified_tir.serve.reading import BadStep, steps_in, take
+
+WHOLE: Final = 10**6
+"""Lines around a change that are shown: all."""
 
 
 def answer_request(request: Any, answer: Answer) -> None:
@@ -61,19 +63,8 @@ def answer_request(request: Any, answer: Answer) -> None:
 
 
 def _step(s: StepReport, before: str) -> dict[str, Any]:
-    found = asdict(s) | {"text": str(s)}
-    return found | {"diff": list(_diff(before, s.program)) if before else []}
-
-
-def _diff(before: str, after: str) -> Iterator[list[str]]:
-    """Both programs line by line: a line of both, of the one before or of the one after."""
-    old, new = before.splitlines(), after.splitlines()
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            yield from ([" ", line] for line in old[i:j])
-        else:
-            yield from (["-", line] for line in old[i:j])
-            yield from (["+", line] for line in new[k:m])
+    lines = diff_lines(before.splitlines(), s.program.splitlines(), WHOLE) if before else ()
+    return asdict(s) | {"text": str(s), "diff": [[line.kind, line.text] for line in lines]}
 
 
 def _refusal(refused: ScheduleError) -> dict[str, Any]:

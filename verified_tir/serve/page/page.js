@@ -74,10 +74,9 @@ function card(kind, line, text, badge, seconds, body) {
 }
 
 function proved(step) {
-  const changed = step.diff.some(([sign]) => sign !== " ");
   const body = step.diff.length
-    ? [make("h3", {}, changed ? "What it changed" : "The program stays as it is"), listing(step.diff)]
-    : [make("h3", {}, "The program"), plain(step.program)];
+    ? [make("h3", {}, "What it changed"), listing(step.diff)]
+    : [make("h3", {}, step.line ? "The program stays as it is" : "The program"), plain(step.program)];
   if (step.obligations.length) {
     const label = `${count(step.obligations.length, "obligation")}, all proved`;
     body.push(make("details", { class: "owed" }, make("summary", {}, label), obligations(step.obligations)));
