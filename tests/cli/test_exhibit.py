@@ -79,13 +79,13 @@ def test_over_disjoint_parts_they_are_fine(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out = verify(capsys, write(tmp_path, a=VACUOUS), json=True)
+    code, out = verify(capsys, write(tmp_path, a=VACUOUS), format="json")
     one = only(out)
     assert code == json.loads(out)["exit_code"] == 4
     assert json.loads(out)["summary"]["vacuous"] == 1 and json.loads(out)["summary"]["proved"] == 0
     assert (one["outcome"], one["as_expected"], one["second_opinion"]) == ("vacuous", False, None)
     assert one["input"]["found"] == "vacuous" and len(one["input"]["contradictory"]) == 2
-    code, out = verify(capsys, write(tmp_path, a=GOOD), json=True)
+    code, out = verify(capsys, write(tmp_path, a=GOOD), format="json")
     assert code == 0
     found = only(out)["input"]
     assert (found["found"], found["sizes"], found["complete"], found["contradictory"]) == ("input", {}, True, [])
@@ -99,7 +99,7 @@ def test_that_none_is_found_is_told_apart(tmp_path: Path, capsys: pytest.Capture
     assert "but no input was found that satisfies what the program assumes (this is false: B[k] != A[k], for k" in out
     assert "check them, or assume less" in out
     assert "1 schedule in 1 file: 1 no input found;" in out
-    assert only(verify(capsys, write(tmp_path, a=UNKNOWN), json=True)[1])["outcome"] == "no-input-found"
+    assert only(verify(capsys, write(tmp_path, a=UNKNOWN), format="json")[1])["outcome"] == "no-input-found"
 
 
 def test_a_refusal_and_a_mistake_weigh_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +117,7 @@ def test_no_certificate_is_written(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_an_expected_refusal_needs_no_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = VACUOUS.replace("@schedule(parts)", '@schedule(parts, expect="refused")').replace('"k")', '"nothing")')
-    code, out = verify(capsys, write(tmp_path, a=text), json=True)
+    code, out = verify(capsys, write(tmp_path, a=text), format="json")
     assert code == 0 and only(out)["input"] is None
 
 

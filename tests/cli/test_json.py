@@ -26,7 +26,7 @@ MIXED = HEAD + (
 @pytest.fixture
 def document(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.chdir(write(tmp_path, mixed=MIXED, bad="def f(:\n"))
-    code, shown = verify(capsys, "mixed.py", "bad.py", json=True)
+    code, shown = verify(capsys, "mixed.py", "bad.py", format="json")
     found: dict[str, Any] = json.loads(shown)
     assert found["exit_code"] == code == 2
     return found
@@ -118,7 +118,7 @@ def test_every_key_is_documented(document: dict[str, Any]) -> None:
 
 @pytest.mark.nightly
 def test_lemmas_and_places_of_the_example(capsys: pytest.CaptureFixture[str]) -> None:
-    _, shown = verify(capsys, PAGE.parents[2] / "examples" / "row_summation.py", json=True, only="padded")
+    _, shown = verify(capsys, PAGE.parents[2] / "examples" / "row_summation.py", format="json", only="padded")
     steps = json.loads(shown)["files"][0]["schedules"][0]["steps"]
     lemmas = [x for s in steps for o in s["obligations"] for x in o["lemmas"]]
     assert any("never -0.0" in x["claim"] for x in lemmas)
@@ -126,7 +126,7 @@ def test_lemmas_and_places_of_the_example(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_nothing_to_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, shown = verify(capsys, write(tmp_path, helper="x = 1\n"), json=True)
+    code, shown = verify(capsys, write(tmp_path, helper="x = 1\n"), format="json")
     assert code == 2
     assert json.loads(shown)["message"].startswith("no schedule was found")
 

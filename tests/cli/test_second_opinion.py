@@ -70,12 +70,12 @@ def test_symbols_take_several_sizes(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_never(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out = verify(capsys, write(tmp_path, a=SYMBOLIC), validate="never")
     assert code == 0 and "second opinion" not in out
-    code, out = verify(capsys, tmp_path, validate="never", json=True)
+    code, out = verify(capsys, tmp_path, validate="never", format="json")
     assert [(s["second_opinion"], s["validated"]) for s in schedules(out)] == [(None, None)]
 
 
 def test_every_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out = verify(capsys, write(tmp_path, a=SYMBOLIC), validate="every", json=True)
+    code, out = verify(capsys, write(tmp_path, a=SYMBOLIC), validate="every", format="json")
     (found,) = schedules(out)
     assert code == 0 and found["second_opinion"].endswith(" after each of 2 steps")
     assert found["validated"]["word"] == "agrees"
@@ -93,12 +93,12 @@ def test_what_it_does_not_decide_is_a_note(tmp_path: Path, capsys: pytest.Captur
     function = PADDED.format("lambda i, j: T.Cast('float32', i)")
     code, out = verify(capsys, write(tmp_path, a=function))
     assert code == 0 and "the validator was not asked: the padding's value depends on where it stands" in out
-    code, out = verify(capsys, tmp_path, json=True)
+    code, out = verify(capsys, tmp_path, format="json")
     assert schedules(out)[0]["validated"]["word"] == "undecided"
 
 
 def test_large_programs_take_little_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out = verify(capsys, write(tmp_path, a=HUGE), json=True)
+    code, out = verify(capsys, write(tmp_path, a=HUGE), format="json")
     (found,) = schedules(out)
     assert code == 0 and "equal\n" not in found["second_opinion"] and found["outcome"] == "proved"
     assert found["validated"]["steps"][0]["operations"] <= 2 * module.QUICK + 100_000
@@ -111,7 +111,7 @@ def test_refused_schedules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         tmp_path, a=HEAD + f'@schedule(total, expect="refused")\ndef f(s):\n{steps}',
         b=HEAD + f"@schedule(total)\ndef f(s):\n{steps}",
     )  # fmt: skip
-    code, out = verify(capsys, folder, json=True)
+    code, out = verify(capsys, folder, format="json")
     expected, refused = schedules(out)
     assert code == 1 and (expected["outcome"], refused["outcome"]) == ("refused-as-expected", "refused")
     assert expected["second_opinion"] == "the validator agrees: equal" and refused["second_opinion"] is None
@@ -138,7 +138,7 @@ def test_a_disagreement_is_a_bug_in_the_tool(when: str, tmp_path: Path, capsys: 
     assert str(path) in out and "steps:\n    program(total)\n    split(i, [4, 4])\n    reorder(i_1, i_0)\nrel" in (
         path.read_text()
     )
-    code, out = verify(capsys, tmp_path / "s", validate=when, json=True)
+    code, out = verify(capsys, tmp_path / "s", validate=when, format="json")
     (found,) = schedules(out)
     assert (code, found["outcome"], found["validated"]["word"]) == (1, "error", "disagrees")
     assert found["error"]["kind"] == "BugInThisTool" and str(path) in found["error"]["message"]

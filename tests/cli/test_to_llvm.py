@@ -45,7 +45,7 @@ def test_a_schedule_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_json_has_every_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "add.py"
     path.write_text(SCHEDULE, encoding="utf-8")
-    assert run(Options((path,), json=True, validate="never", to_llvm=True)) == 0
+    assert run(Options((path,), format="json", validate="never", to_llvm=True)) == 0
     (file,) = json.loads(capsys.readouterr().out)["files"]
     found = file["schedules"][0]["machine_code"]
     assert found["word"] == "agrees"
@@ -57,7 +57,7 @@ def test_json_has_every_size(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_without_the_option_nothing_is_compiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "add.py"
     path.write_text(SCHEDULE, encoding="utf-8")
-    assert run(Options((path,), json=True, validate="never")) == 0
+    assert run(Options((path,), format="json", validate="never")) == 0
     (file,) = json.loads(capsys.readouterr().out)["files"]
     assert file["schedules"][0]["machine_code"] is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -25,18 +26,32 @@ Examples:
   vtir verify gemm.py --every-step          ask the validator after every step
   vtir verify gemm.py --to-llvm             also compare LLVM IR with the program
   vtir verify schedules/ --json > out.json  a report for other programs
+  vtir verify schedules/ --format github    annotations of the lines in GitHub Actions
 
 Exit code: 0 if every schedule ended as expected; 1 if one was refused unexpectedly, was not refused as expected, or \
 raised an exception, or if the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was \
 nothing to verify; 4 if the only problem is that no input satisfies a program's assumptions, or that none was found.
 """
 
+
+class FormatName(StrEnum):
+    """Formats of the report."""
+
+    text = "text"
+    json = "json"
+    junit = "junit"
+    sarif = "sarif"
+    github = "github"
+
+
 Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, or folders to search for them.")]
+JsonFormat = Annotated[bool, option("--json", text="Print one JSON document; short for --format json.")]
 Verbose = Annotated[bool, option("--verbose", "-v", text="Show each obligation: claim, verdict, time, method.")]
 Only = Annotated[str, option("-k", metavar="NAME", text="Only schedules whose name contains this text.")]
 ShowProgram = Annotated[bool, option("--show-program", text="Show each scheduled program.")]
 Diff = Annotated[bool, option("--diff", text="Show what each step changed in the program.")]
 Smt = Annotated[Path | None, option("--smt", metavar="DIR", text="Write each obligation as an SMT-LIB file.")]
+ReportFormat = Annotated[FormatName | None, option("--format", text="How to write the report; text unless given.")]
 Validate = Annotated[
     bool | None,
     option(
@@ -54,7 +69,8 @@ Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write 
 
 def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     paths: Paths,
-    json: Json = False,
+    json: JsonFormat = False,
+    format: ReportFormat = None,
     verbose: Verbose = False,
     quiet: Quiet = False,
     only: Only = "",
@@ -74,13 +90,16 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
         raise typer.BadParameter("--verbose and --quiet exclude each other")
     if validate is False and (every_step or most_operations is not None):
         raise typer.BadParameter("--no-validate excludes --every-step and --most-operations")
-    from verified_tir.cli.run import Options, run
+    if json and format not in (None, FormatName.json):
+        raise typer.BadParameter("--json and --format exclude each other")
+    from verified_tir.cli.run import Format, Options, run
     from verified_tir.cli.second_opinion import THOROUGH, When
 
     when: When = "never" if validate is False else "every" if every_step else "last"
     operations = most_operations or (THOROUGH if validate else None)
+    form: Format = "json" if json else "text" if format is None else format.value
     options = Options(
-        tuple(paths), json, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm,
+        tuple(paths), form, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm,
         cache=not no_cache, diff=diff,
     )  # fmt: skip
     raise typer.Exit(run(options))

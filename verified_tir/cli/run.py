@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Literal, assert_never, final
 
 from rich.console import Console
 
@@ -18,7 +18,6 @@ from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
-from verified_tir.report.as_json import to_json
 from verified_tir.report.collect import RefusalDetail
 from verified_tir.report.model import FileReport, Report, ScheduleReport
 from verified_tir.report.text import Detail, TextReport
@@ -27,13 +26,17 @@ if TYPE_CHECKING:
     from verified_tir.certificate.write import Written
 
 
+Format = Literal["text", "json", "junit", "sarif", "github"]
+"""How the report is written."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
     """The options of ``vtir verify``, as they are on the command line."""
 
     paths: tuple[Path, ...]
-    json: bool = False
+    format: Format = "text"
     verbose: bool = False
     quiet: bool = False
     only: str = ""
@@ -87,7 +90,8 @@ def run(options: Options) -> int:
             stream.reconfigure(errors="backslashreplace")  # a claim may hold characters that the locale lacks
     out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     detail = Detail.OBLIGATIONS if options.verbose else Detail.QUIET if options.quiet else Detail.STEPS
-    text = None if options.json else TextReport(out, detail, show_program=options.show_program, diffs=options.diff)
+    shown = {"show_program": options.show_program, "diffs": options.diff}
+    text = None if options.format != "text" else TextReport(out, detail, **shown)
     try:
         if options.smt is not None:
             options.smt.mkdir(parents=True, exist_ok=True)
@@ -108,16 +112,41 @@ def run(options: Options) -> int:
         except (OSError, BadStore) as problem:
             print(f"vtir: no certificate was written: {problem}", file=sys.stderr)
             return 2
-    if text is not None:
-        text.summary(report)
-    else:
-        sys.stdout.write(to_json(report, __version__) + "\n")
+    if text is None:
+        sys.stdout.write(_written(report, options.format))
+    if options.format in ("text", "github"):
+        TextReport(out, detail).summary(report)
     return report.exit_code
+
+
+def _written(report: Report, form: Format) -> str:
+    """A report that is written as a whole when all is done."""
+    match form:
+        case "json":
+            from verified_tir.report.as_json import to_json
+
+            return to_json(report, __version__) + "\n"
+        case "junit":
+            from verified_tir.report.as_junit import to_junit
+
+            return to_junit(report)
+        case "sarif":
+            from verified_tir.report.as_sarif import to_sarif
+
+            return to_sarif(report, __version__) + "\n"
+        case "github":
+            from verified_tir.report.as_github import to_github
+
+            return to_github(report)
+        case "text":
+            return ""
+        case _:
+            assert_never(form)
 
 
 def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
     """A bar where a person looks and nothing else is written: the report's own terminal, or else that of the errors."""
-    console = out if out.file.isatty() and not options.json else Console(stderr=True)
+    console = out if out.file.isatty() and options.format == "text" else Console(stderr=True)
     if options.quiet or not console.file.isatty() or console.is_dumb_terminal:
         return None
     return lambda files: Bar(console, files)
@@ -129,11 +158,13 @@ def _run(
     start = time.perf_counter()
     asked = Asked(options.validate, options.most_operations)
     budget = options.budget or INTEGER_BUDGET
-    detail: RefusalDetail = "all" if options.json or options.verbose else "nothing" if options.quiet else "briefly"
+    json = options.format == "json"
+    brief: RefusalDetail = "nothing" if options.quiet or options.format != "text" else "briefly"
+    detail: RefusalDetail = "all" if json or options.verbose else brief
     settings = Settings(
         options.only,
         budget,
-        options.json,
+        json,
         options.smt,
         asked,
         options.to_llvm,

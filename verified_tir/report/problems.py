@@ -1,0 +1,113 @@
+"""What went wrong in a run, one value for each schedule or file: what the formats for other programs have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, assert_never, final
+
+from verified_tir.report.model import (
+    ErrorReport,
+    FileReport,
+    Outcome,
+    RefusalReport,
+    Report,
+    ScheduleReport,
+    SourcePlace,
+)
+
+Weight = Literal["failure", "error", "warning"]
+"""A schedule that did not end as expected; something that kept it from being verified; something odd."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing to correct.
+
+    :ivar rule: what kind of problem it is, in one word.
+    :ivar title: what happened to which schedule.
+    :ivar message: why, in one sentence.
+    :ivar details: all that there is to say about it; begins with the message or says the same.
+    :ivar at: the line to look at.
+    """
+
+    weight: Weight
+    rule: str
+    title: str
+    message: str
+    details: str
+    at: SourcePlace
+
+
+RULES = {
+    "refuted": "A step was refused: what must hold for it is false.",
+    "undecided": "A step was refused: what must hold for it could not be decided.",
+    "not-applicable": "A step was refused: it does not apply to the program.",
+    "not-refused": "A schedule that was to be refused was accepted.",
+    "vacuous": "Every step was proved, but the assumptions contradict each other.",
+    "no-input-found": "Every step was proved, but no input was found that satisfies the assumptions.",
+    "no-schedule": "A file that was named contains no schedule.",
+}
+"""What the rules mean that are not names of exceptions."""
+
+
+def rule_of(problem: RefusalReport | ErrorReport | Outcome) -> str:
+    """What kind of problem it is, in one word that stays the same from run to run."""
+    match problem:
+        case RefusalReport():
+            return problem.kind
+        case ErrorReport():
+            return problem.kind or "unreadable"
+        case Outcome():
+            return problem.value
+
+
+def problems_of(report: Report) -> Iterator[Problem]:
+    """All problems of a run, in the order of its files; not that it was interrupted, or that nothing was verified."""
+    for file in report.files:
+        found = problem_of_file(file)
+        if found is not None:
+            yield found
+        yield from (p for p in map(problem_of, file.schedules) if p is not None)
+
+
+def problem_of_file(file: FileReport) -> Problem | None:
+    """Why a file could not be used, or what is odd about it."""
+    if file.error is not None:
+        return _error(file.error, f"{file.file} cannot be verified")
+    if file.warning:
+        at = SourcePlace(file.file, 0)
+        return Problem("warning", "no-schedule", f"{file.file} has no schedule", file.warning, file.warning, at)
+    return None
+
+
+def problem_of(s: ScheduleReport) -> Problem | None:
+    """Why a schedule did not end as expected, if it did not."""
+    match s.outcome:
+        case Outcome.PROVED | Outcome.REFUSED_AS_EXPECTED:
+            return None
+        case Outcome.REFUSED:
+            assert s.refusal is not None
+            r = s.refusal
+            title = f"{s.name}: {r.step} is refused"
+            return Problem("failure", rule_of(r), title, r.claim, r.text or r.claim, r.raised or s.at)
+        case Outcome.NOT_REFUSED:
+            why = 'every step was accepted, but the schedule is marked expect="refused"'
+            return Problem("failure", rule_of(s.outcome), f"{s.name}: not refused", why, why, s.at)
+        case Outcome.VACUOUS | Outcome.NO_INPUT:
+            why = "every step was proved" + ("" if s.input is None else f", but {s.input.sentence}")
+            return Problem("failure", rule_of(s.outcome), f"{s.name}: proves nothing", why, why, s.at)
+        case Outcome.ERROR:
+            assert s.error is not None
+            return _error(s.error, f"{s.name}: error")
+        case _:
+            assert_never(s.outcome)
+
+
+def _error(e: ErrorReport, title: str) -> Problem:
+    kind = "" if e.kind in ("", "ScriptError") else f"{e.kind}: "
+    first, _, rest = e.message.partition("\n")
+    source = f"\n{e.at.source.strip()}" if e.at.source.strip() else ""
+    details = f"{kind}{first}" + (f"\n{rest}" if rest else "") + source
+    return Problem("error", rule_of(e), title, f"{kind}{first}", details, e.at)
