@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from verified_tir.cli.options import Budget, Json, NoCache, Quiet, option
 
+if TYPE_CHECKING:
+    from verified_tir.cli.settings import Project
+
 VERIFY = """Prove every schedule in the given files and folders.
 
 A schedule is a function decorated with @schedule(program). Each of its steps has proof obligations; a step whose \
 obligations cannot be proved is refused, and the schedule with it. Then an independent validator compares the original \
-and the scheduled program at a few sizes. Files are ordinary Python and are executed.
+and the scheduled program at a few sizes. Files are ordinary Python and are executed. Without PATH, those are verified \
+that pyproject.toml names in its table tool.vtir.
 
 Examples:
 
@@ -27,6 +31,8 @@ Examples:
   vtir verify gemm.py --to-llvm             also compare LLVM IR with the program
   vtir verify schedules/ --json > out.json  a report for other programs
   vtir verify schedules/ --format github    annotations of the lines in GitHub Actions
+  vtir verify --changed-since origin/main   what a branch may have broken
+  vtir verify --watch                       again whenever a file changes
 
 Exit code: 0 if every schedule ended as expected; 1 if one was refused unexpectedly, was not refused as expected, or \
 raised an exception, or if the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was \
@@ -44,7 +50,16 @@ class FormatName(StrEnum):
     github = "github"
 
 
-Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, or folders to search for them.")]
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PATH", help="Python files, or folders to search for them.", show_default="those of pyproject.toml"
+    ),
+]
+ChangedSince = Annotated[
+    str | None, option("--changed-since", metavar="REV", text="Only files that changed since, or import what changed.")
+]
+Watch = Annotated[bool, option("--watch", text="Verify again what changes, until interrupted.")]
 JsonFormat = Annotated[bool, option("--json", text="Print one JSON document; short for --format json.")]
 Verbose = Annotated[bool, option("--verbose", "-v", text="Show each obligation: claim, verdict, time, method.")]
 Only = Annotated[str, option("-k", metavar="NAME", text="Only schedules whose name contains this text.")]
@@ -68,7 +83,7 @@ Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write 
 
 
 def verify(  # noqa: PLR0913, PLR0917 (each is an option)
-    paths: Paths,
+    paths: Paths = [],  # noqa: B006 (typer copies it)
     json: JsonFormat = False,
     format: ReportFormat = None,
     verbose: Verbose = False,
@@ -82,6 +97,8 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     most_operations: Operations = None,
     certify: Certify = None,
     to_llvm: ToLLVM = False,
+    changed_since: ChangedSince = None,
+    watch: Watch = False,
     no_cache: NoCache = False,
     diff: Diff = False,
 ) -> None:
@@ -92,17 +109,40 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
         raise typer.BadParameter("--no-validate excludes --every-step and --most-operations")
     if json and format not in (None, FormatName.json):
         raise typer.BadParameter("--json and --format exclude each other")
-    from verified_tir.cli.run import Format, Options, run
+    from verified_tir.cli.run import Options, run
     from verified_tir.cli.second_opinion import THOROUGH, When
+    from verified_tir.report.formats import Format
 
+    project = _project()
+    if not paths and not project.paths:
+        raise typer.BadParameter("no PATH was given, and [tool.vtir] in pyproject.toml has no paths")
+    form: Format = "json" if json else project.format if format is None else format.value
+    if watch and form != "text":
+        raise typer.BadParameter(f"--watch writes text, not {form}")
+    if validate is None and not every_step and most_operations is None:
+        validate, most_operations = project.validate, project.most_operations
     when: When = "never" if validate is False else "every" if every_step else "last"
     operations = most_operations or (THOROUGH if validate else None)
-    form: Format = "json" if json else "text" if format is None else format.value
     options = Options(
-        tuple(paths), form, verbose, quiet, only, show_program, smt, budget, when, operations, certify, to_llvm,
-        cache=not no_cache, diff=diff,
+        tuple(paths) or project.paths, form, verbose, quiet, only, show_program, smt, budget or project.budget, when,
+        operations, certify, to_llvm, not no_cache, diff, project.exclude, changed_since, project.file,
     )  # fmt: skip
+    if watch:
+        from verified_tir.cli.watch import watch as watched
+
+        raise typer.Exit(watched(options.paths, options.exclude, lambda choose: run(options, choose)))
     raise typer.Exit(run(options))
+
+
+def _project() -> Project:
+    """The settings of the project around the working folder; a mistake in them ends the command."""
+    from verified_tir.cli.settings import BadSettings, project_settings
+
+    try:
+        return project_settings(Path.cwd())
+    except BadSettings as mistake:
+        typer.echo(f"vtir: error: {mistake}", err=True)
+        raise typer.Exit(2) from None
 
 
 EXPLAIN = """Show one schedule step by step: what each step changed, what was proved of it, why one was refused.

@@ -8,17 +8,19 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, assert_never, final
+from typing import TYPE_CHECKING, final
 
 from rich.console import Console
 
 from verified_tir import __version__
-from verified_tir.cli.discover import Found, find_files
+from verified_tir.cli.changed import NoChanges, changes_since
+from verified_tir.cli.discover import NOTHING_EXCLUDED, Excluded, Found, find_files
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.collect import RefusalDetail
+from verified_tir.report.formats import Format, formatted
 from verified_tir.report.model import FileReport, Report, ScheduleReport
 from verified_tir.report.text import Detail, TextReport
 
@@ -26,14 +28,13 @@ if TYPE_CHECKING:
     from verified_tir.certificate.write import Written
 
 
-Format = Literal["text", "json", "junit", "sarif", "github"]
-"""How the report is written."""
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of ``vtir verify``, as they are on the command line."""
+    """The options of ``vtir verify``, as they are on the command line, or in a project's settings.
+
+    :ivar project: the file of the project's settings.
+    """
 
     paths: tuple[Path, ...]
     format: Format = "text"
@@ -49,6 +50,9 @@ class Options:
     to_llvm: bool = False
     cache: bool = True
     diff: bool = False
+    exclude: Excluded = NOTHING_EXCLUDED
+    changed_since: str | None = None
+    project: Path | None = None
 
 
 @final
@@ -83,7 +87,11 @@ class _Listeners(Listener):
             self._bar.file_ends(report)
 
 
-def run(options: Options) -> int:
+Choose = Callable[[list[Found]], list[Found]]
+"""Which of the files that were found are verified."""
+
+
+def run(options: Options, choose: Choose = list) -> int:
     """Verify, write the report to the standard output, and give the exit code."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -98,14 +106,19 @@ def run(options: Options) -> int:
     except OSError as problem:
         print(f"vtir: {options.smt}: {problem.strerror}", file=sys.stderr)
         return 2
+    try:
+        files = _chosen(options, choose)
+    except NoChanges as problem:
+        print(f"vtir: error: {problem}", file=sys.stderr)
+        return 2
     if options.certify is None:
-        report = _run(options, text, _bar_of(options, out), None)
+        report = _run(options, files, text, _bar_of(options, out), None)
     else:
         from verified_tir.certificate.store import BadStore, save
         from verified_tir.certificate.write import Written
 
         written = Written()
-        report = _run(options, text, _bar_of(options, out), written)
+        report = _run(options, files, text, _bar_of(options, out), written)
         try:
             if not report.interrupted:
                 save(options.certify, written.certificates, written.queries)
@@ -113,35 +126,24 @@ def run(options: Options) -> int:
             print(f"vtir: no certificate was written: {problem}", file=sys.stderr)
             return 2
     if text is None:
-        sys.stdout.write(_written(report, options.format))
+        sys.stdout.write(formatted(report, options.format, __version__))
     if options.format in ("text", "github"):
         TextReport(out, detail).summary(report)
     return report.exit_code
 
 
-def _written(report: Report, form: Format) -> str:
-    """A report that is written as a whole when all is done."""
-    match form:
-        case "json":
-            from verified_tir.report.as_json import to_json
+def _chosen(options: Options, choose: Choose) -> list[Found]:
+    """The files to verify.
 
-            return to_json(report, __version__) + "\n"
-        case "junit":
-            from verified_tir.report.as_junit import to_junit
-
-            return to_junit(report)
-        case "sarif":
-            from verified_tir.report.as_sarif import to_sarif
-
-            return to_sarif(report, __version__) + "\n"
-        case "github":
-            from verified_tir.report.as_github import to_github
-
-            return to_github(report)
-        case "text":
-            return ""
-        case _:
-            assert_never(form)
+    :raises NoChanges: if it cannot be said what changed.
+    """
+    files = choose(find_files(options.paths, options.exclude))
+    if options.changed_since is None:
+        return files
+    affected = changes_since(options.changed_since, Path.cwd()).affected(files, options.project)
+    if not affected:
+        print(f"no schedule file, and nothing that one imports, changed since {options.changed_since}", file=sys.stderr)
+    return affected
 
 
 def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
@@ -153,7 +155,11 @@ def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
 
 
 def _run(
-    options: Options, text: TextReport | None, bar_of: Callable[[int], Bar] | None, written: Written | None
+    options: Options,
+    files: list[Found],
+    text: TextReport | None,
+    bar_of: Callable[[int], Bar] | None,
+    written: Written | None,
 ) -> Report:
     start = time.perf_counter()
     asked = Asked(options.validate, options.most_operations)
@@ -173,12 +179,12 @@ def _run(
         expected=detail,
         diffs=options.diff,
     )
-    files = find_files(options.paths)
     done: list[FileReport] = []
     interrupted = False
     listeners: _Listeners | None = None
     try:
-        warm_up(asked)
+        if files:
+            warm_up(asked)
         with bar_of(len(files)) if bar_of is not None else nullcontext() as bar:
             listeners = _Listeners(bar, text)
             for file in files:
@@ -194,7 +200,9 @@ def _run(
 
 
 def _nothing(options: Options, files: list[Found]) -> str:
-    """Why there was nothing to verify."""
+    """Why there was nothing to verify; nothing where that is as it should be."""
+    if options.changed_since is not None:
+        return ""
     if not files:
         return "there are no Python files in the folders given"
     if options.only:
