@@ -34,7 +34,7 @@ def shown(folder: Path, form: str, *paths: str) -> tuple[int, str]:
 def awkward(message: str, file: str = "a.py", column: int | None = None) -> Report:
     """A report with one file that could not be used."""
     at = SourcePlace(file, 3, column)
-    return Report((FileReport(file, (), 0.1, ErrorReport("ValueError", message, at)),), 0.1)
+    return Report((FileReport(file, (), 0.1, ErrorReport("ValueError", message, at, code="VT0004")),), 0.1)
 
 
 # -- JUnit -------------------------------------------------------------------------------------------------------------
@@ -49,10 +49,10 @@ def test_junit(folder: Path) -> None:
     assert [mixed.get(k) for k in ("name", "tests", "failures", "errors")] == ["mixed.py", "5", "2", "1"]
     ended = {c.get("name"): [(p.tag, p.get("type")) for p in c] for c in mixed}
     assert ended == {
-        "refused": [("failure", "refuted")],
+        "refused": [("failure", "VT0409")],
         "expected": [],
         "accepted": [("failure", "not-refused")],
-        "wrong": [("error", "NameError")],
+        "wrong": [("error", "VT0004")],
         "inside": [],
     }
     assert all(c.get("classname") == c.get("file") == "mixed.py" and float(c.get("time", "")) > 0 for c in mixed)
@@ -107,10 +107,10 @@ def test_sarif(folder: Path) -> None:
     places = [(r["ruleId"], r["level"], r["locations"][0]["physicalLocation"]) for r in run["results"]]
     found = [(rule, level, p["artifactLocation"]["uri"], p.get("region")) for rule, level, p in places]
     assert found == [
-        ("refuted", "error", "mixed.py", {"startLine": 21}),
+        ("VT0409", "error", "mixed.py", {"startLine": 21}),
         ("not-refused", "error", "mixed.py", {"startLine": 25}),
-        ("NameError", "error", "mixed.py", {"startLine": 30}),
-        ("SyntaxError", "error", "bad.py", {"startLine": 1, "startColumn": 7}),
+        ("VT0004", "error", "mixed.py", {"startLine": 30}),
+        ("VT0003", "error", "bad.py", {"startLine": 1, "startColumn": 7}),
         ("no-schedule", "warning", "helper.py", None),
     ]
     assert "this is false: the loop over i is parallel" in run["results"][0]["message"]["text"]
@@ -156,10 +156,10 @@ def test_github(folder: Path) -> None:
     assert code == 2
     *commands, last = text.splitlines()
     assert [c.partition("::")[2].partition("::")[0] for c in commands] == [
-        "error file=mixed.py,line=21,title=refused%3A parallel(i) is refused (refuted)",
+        "error file=mixed.py,line=21,title=refused%3A parallel(i) is refused (VT0409)",
         "error file=mixed.py,line=25,title=accepted%3A not refused (not-refused)",
-        "error file=mixed.py,line=30,title=wrong%3A error (NameError)",
-        "error file=bad.py,line=1,col=7,title=bad.py cannot be verified (SyntaxError)",
+        "error file=mixed.py,line=30,title=wrong%3A error (VT0004)",
+        "error file=bad.py,line=1,col=7,title=bad.py cannot be verified (VT0003)",
         "warning file=helper.py,title=helper.py has no schedule (no-schedule)",
     ]
     assert "# <-- here%0A%0Acounterexample: " in commands[0]
@@ -175,7 +175,7 @@ def test_github_without_problems(folder: Path) -> None:
 def test_github_escapes_what_would_end_a_command() -> None:
     text = to_github(awkward("50% of a:b,c\r\n::error::injected", "50%,a:b.py", 4))
     assert text == (
-        "::error file=50%25%2Ca%3Ab.py,line=3,col=4,title=50%25%2Ca%3Ab.py cannot be verified (ValueError)"
+        "::error file=50%25%2Ca%3Ab.py,line=3,col=4,title=50%25%2Ca%3Ab.py cannot be verified (VT0004)"
         "::ValueError: 50% of a:b,c\r%0A::error::injected\n".replace("50% of", "50%25 of").replace("\r", "%0D")
     )
 

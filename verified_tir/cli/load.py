@@ -74,7 +74,7 @@ def executed(path: Path, shown: str, text: str | None = None) -> Iterator[tuple[
             raise
         except BaseException as problem:  # SystemExit too
             raise BadFileError(describe(problem, full, shown)) from None
-        yield module, [s for s in made if _belongs(s, module)]
+        yield module, [s for s in made if belongs(s, module)]
 
 
 @contextmanager
@@ -103,7 +103,7 @@ def _stands_in(module: ModuleType, folder: Path) -> bool:
     return any(p.parent.resolve() == folder for p in places)
 
 
-def _belongs(s: ScheduleFunction, module: ModuleType) -> bool:
+def belongs(s: ScheduleFunction, module: ModuleType) -> bool:
     """Whether a schedule is of this file: written in it, or made by a call (rather than written in another module)."""
     function = inspect.unwrap(s.function)
     return getattr(function, "__globals__", None) is vars(module) or "<locals>" in function.__qualname__

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from verified_tir.report.model import Report, SourcePlace
-from verified_tir.report.problems import RULES, Problem, problems_of
+from verified_tir.report.problems import Problem, meaning, problems_of
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -41,8 +41,7 @@ def _invocation(report: Report) -> dict[str, Any]:
 
 
 def _rule(rule: str) -> dict[str, Any]:
-    text = RULES.get(rule, f"{rule} while a file or a schedule was executed.")
-    return {"id": rule, "shortDescription": {"text": text}}
+    return {"id": rule, "shortDescription": {"text": meaning(rule)}}
 
 
 def _result(p: Problem, rules: list[str]) -> dict[str, Any]:

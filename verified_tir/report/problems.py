@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, assert_never, final
+from typing import Final, Literal, assert_never, final
 
 from verified_tir.report.model import (
     ErrorReport,
@@ -25,7 +25,7 @@ Weight = Literal["failure", "error", "warning"]
 class Problem:
     """One thing to correct.
 
-    :ivar rule: what kind of problem it is, in one word.
+    :ivar rule: what kind of problem it is, as a code or in a word.
     :ivar title: what happened to which schedule.
     :ivar message: why, in one sentence.
     :ivar details: all that there is to say about it; begins with the message or says the same.
@@ -40,27 +40,22 @@ class Problem:
     at: SourcePlace
 
 
-RULES = {
-    "refuted": "A step was refused: what must hold for it is false.",
-    "undecided": "A step was refused: what must hold for it could not be decided.",
-    "not-applicable": "A step was refused: it does not apply to the program.",
+_WITHOUT_CODE: Final = {
     "not-refused": "A schedule that was to be refused was accepted.",
     "vacuous": "Every step was proved, but the assumptions contradict each other.",
     "no-input-found": "Every step was proved, but no input was found that satisfies the assumptions.",
     "no-schedule": "A file that was named contains no schedule.",
 }
-"""What the rules mean that are not names of exceptions."""
 
 
 def rule_of(problem: RefusalReport | ErrorReport | Outcome) -> str:
-    """What kind of problem it is, in one word that stays the same from run to run."""
-    match problem:
-        case RefusalReport():
-            return problem.kind
-        case ErrorReport():
-            return problem.kind or "unreadable"
-        case Outcome():
-            return problem.value
+    """What kind of problem it is: a code, or a word where there is none."""
+    return problem.value if isinstance(problem, Outcome) else problem.code
+
+
+def meaning(rule: str) -> str:
+    """What a rule is about, in one sentence."""
+    return _WITHOUT_CODE.get(rule, f"vtir help {rule} explains this problem.")
 
 
 def problems_of(report: Report) -> Iterator[Problem]:
