@@ -12,6 +12,7 @@ from lsprotocol import types
 
 from tests.cli.files import GOOD, HEAD, REFUSED, invoke
 from tests.editor.client import Editor, with_editor
+from verified_tir.extras import install
 
 LINES = REFUSED.splitlines()
 SPLIT, REORDER = len(LINES) - 2, len(LINES) - 1
@@ -236,5 +237,5 @@ def test_without_pygls_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.delitem(sys.modules, "verified_tir.editor.server", raising=False)
     done = invoke("lsp", cwd=tmp_path)
     assert done.returncode == 2
-    assert "pip install 'verified_tir[editor]'" in done.stderr
+    assert install("editor") in done.stderr
     assert "Traceback" not in done.stderr

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from verified_tir.extras import install
+
 WITHOUT = """
 import sys
 sys.modules["tvm"] = None
@@ -24,7 +26,7 @@ def python(code: str) -> str:
 def test_the_extra_is_named() -> None:
     message = python(WITHOUT)
     assert message.startswith("verified_tir.interop.tvm needs TVM 0.27, which could not be imported (")
-    assert message.endswith("pip install 'verified_tir[tvm]'\n")
+    assert message.endswith(f"{install('tvm')}\n")
 
 
 @pytest.mark.nightly

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import verified_tir.testing as testing
+from verified_tir.extras import missing
 
 API = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 
@@ -44,4 +45,4 @@ except ImportError as missing:
     print(missing)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-    assert said == "verified_tir.testing needs Hypothesis; install the extra: pip install 'verified_tir[testing]'"
+    assert said == missing("verified_tir.testing", "testing")

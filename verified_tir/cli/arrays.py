@@ -107,7 +107,9 @@ def read_array(path: Path) -> Array:
             tensor.ParseFromString(path.read_bytes())
             return np.asarray(numpy_helper.to_array(tensor))
     except ImportError:
-        raise GraphError(f"{path}: reading it needs the extra onnx: pip install 'verified_tir[onnx]'") from None
+        from verified_tir.extras import missing
+
+        raise GraphError(missing(f"{path}: reading it", "onnx")) from None
     except Exception as problem:  # of NumPy and of the protocol, of many kinds
         raise GraphError(f"{path} holds no array: {problem}") from None
     raise GraphError(f"{path}: arrays are read from .npy and .pb files")

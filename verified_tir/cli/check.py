@@ -23,7 +23,8 @@ from verified_tir.certificate.questions import Checked, check_questions
 from verified_tir.certificate.sources import BadSource, other_program, programs
 from verified_tir.certificate.store import MANIFEST, BadStore
 from verified_tir.cli.check_report import as_json, as_text
-from verified_tir.logic.recheck import BUDGET, PACKAGES, SolverName, version
+from verified_tir.extras import missing
+from verified_tir.logic.recheck import BUDGET, SolverName, version
 from verified_tir.report.error_codes import code_of_exception, with_code
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _solvers(name: str) -> tuple[SolverName, ...]:
         raise _Mistake(f"there is no solver {name!r}; there are {', '.join(SOLVERS)}")
     for solver in SOLVERS[name]:
         if version(solver) is None:
-            raise _Mistake(f"{solver} is not installed: python -m pip install {PACKAGES[solver]}")
+            raise _Mistake(missing(f"--solver {name}", "cvc5"))
     return SOLVERS[name]
 
 
@@ -227,7 +228,7 @@ def _dask(address: str, jobs: int) -> Iterator[Executor]:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
-        raise _Mistake("Dask is not installed: python -m pip install distributed") from None
+        raise _Mistake(missing(f"--executor dask{':' * bool(address)}{address}", "dask")) from None
     try:
         if address:
             client = distributed.Client(address, timeout=10)

@@ -88,7 +88,7 @@ def _needs(command: str, extra: str, missing: ModuleNotFoundError) -> NoReturn:
     """
     if missing.name is None or missing.name.partition(".")[0] == "verified_tir":
         raise missing
-    typer.echo(
-        f"vtir {command} needs {missing.name}, which is not installed: pip install 'verified_tir[{extra}]'", err=True
-    )
+    from verified_tir.extras import missing as needs
+
+    typer.echo(f"vtir: error: {needs(f'vtir {command}', extra)}", err=True)
     raise typer.Exit(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shlex
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from verified_tir.cli.lower import complain
 from verified_tir.cli.tables import aligned
 from verified_tir.durations import seconds_of
+from verified_tir.extras import missing
 from verified_tir.fuzz.options import Listener
 from verified_tir.fuzz.options import Options as CampaignOptions
 from verified_tir.fuzz.registry import TARGETS, BrokenTarget, MissingModule, UnknownTarget, load
@@ -80,6 +82,8 @@ def seconds(text: str, option: str = "--time") -> float:
 
 
 def _fuzz(options: Options) -> int:
+    if importlib.util.find_spec("hypothesis") is None:
+        raise Mistake(missing("vtir fuzz", "testing"))
     from verified_tir.fuzz.campaign import Campaign, NoWorkers
     from verified_tir.fuzz.database import NoDatabase
     from verified_tir.fuzz.state import BadState, StateInUse

@@ -189,7 +189,9 @@ def _onnxruntime(model: Any, graph: Graph, arrays: Mapping[str, Array]) -> list[
     try:
         onnxruntime: Any = importlib.import_module("onnxruntime")
     except ImportError:
-        raise GraphError("--compare onnxruntime: it is not installed: pip install onnxruntime") from None
+        from verified_tir.extras import missing
+
+        raise GraphError(missing("--compare onnxruntime", "onnxruntime")) from None
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads = settings.inter_op_num_threads = 1
     settings.log_severity_level = 3

@@ -11,6 +11,7 @@ import importlib.util
 from collections.abc import Sequence
 from typing import Any, Final, final
 
+from verified_tir.extras import EXTRAS, install
 from verified_tir.fuzz.target import Target
 
 _OF_CHECKOUTS: Final = "tests.fuzz.targets"
@@ -20,16 +21,6 @@ TARGETS: Final[dict[str, str]] = {
     n: f"{_OF_CHECKOUTS}.{n}:TARGET" for n in ("kernel", "codegen", "validator", "parser", "simplify", "onnx", "tvm")
 }
 """Where each target is, by name, in the order in which they are listed."""
-
-_EXTRAS: Final = {
-    "tvm": "tvm",
-    "hypothesis": "testing",
-    "cvc5": "cvc5",
-    "redis": "redis",
-    "onnx": "onnx",
-    "onnxruntime": "onnxruntime",
-}
-"""The extra of ``verified_tir`` that brings a module."""
 
 
 @final
@@ -50,8 +41,8 @@ class MissingModule(RuntimeError):
     """
 
     def __init__(self, name: str, modules: Sequence[str]) -> None:
-        extras = ",".join(dict.fromkeys(_EXTRAS[m] for m in modules if m in _EXTRAS))
-        remedy = f"pip install 'verified_tir[{extras}]'" if extras else f"pip install {' '.join(modules)}"
+        extras = [EXTRAS[m] for m in modules if m in EXTRAS]
+        remedy = install(*extras) if extras else f"python -m pip install {' '.join(modules)}"
         if any(m.startswith(_OF_CHECKOUTS) for m in modules):
             remedy = "run vtir in the folder of one"
             super().__init__(f"{name} needs a source checkout of verified_tir: {remedy}")
@@ -80,7 +71,7 @@ def load(name: str) -> Target[Any]:
         found: Target[Any] = getattr(importlib.import_module(module), attribute)
     except ImportError as problem:
         missing = (problem.name or "").partition(".")[0]
-        if missing in _EXTRAS and importlib.util.find_spec(missing) is None:
+        if missing in EXTRAS and importlib.util.find_spec(missing) is None:
             raise MissingModule(name, [missing]) from None
         if problem.name and (module == problem.name or module.startswith(problem.name + ".")):
             raise BrokenTarget(f"target {name}: there is no module {problem.name}") from None

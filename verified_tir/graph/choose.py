@@ -150,7 +150,9 @@ class _Program:
             from scipy.optimize import Bounds, LinearConstraint, milp
             from scipy.sparse import csr_array
         except ImportError:
-            raise GraphError("planning needs SciPy: pip install 'verified_tir[graph]'") from None
+            from verified_tir.extras import missing
+
+            raise GraphError(missing("planning", "graph")) from None
         entries = [(r, c, a) for r, (row, _, _) in enumerate(self.rows) for c, a in row.items()]
         r, c, a = (np.array(x) for x in zip(*entries, strict=True))
         matrix = csr_array((a, (r, c)), shape=(len(self.rows), len(self.columns)))

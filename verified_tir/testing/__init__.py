@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from verified_tir.extras import missing
+
 try:
     import hypothesis as _hypothesis  # noqa: F401
-except ImportError as missing:
-    raise ImportError(
-        "verified_tir.testing needs Hypothesis; install the extra: pip install 'verified_tir[testing]'"
-    ) from missing
+except ImportError as absent:
+    raise ImportError(missing("verified_tir.testing", "testing")) from absent
 
 from verified_tir.testing.arguments import arguments
 from verified_tir.testing.arrays import array_of, arrays, masks

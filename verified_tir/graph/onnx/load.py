@@ -85,7 +85,9 @@ def _onnx() -> Any:
         import onnx.checker
         import onnx.numpy_helper
     except ImportError:
-        raise GraphError("reading ONNX models needs the extra onnx: pip install 'verified_tir[onnx]'") from None
+        from verified_tir.extras import missing
+
+        raise GraphError(missing("reading ONNX models", "onnx")) from None
     return onnx
 
 

@@ -14,13 +14,14 @@ our own parser and compared by :mod:`verified_tir.validate`, which knows nothing
 Needs the extra ``tvm``.
 """
 
+from verified_tir.extras import install
+
 try:
     import tvm as _tvm  # noqa: F401
     import tvm.s_tir as _s_tir  # noqa: F401
 except ImportError as problem:
     raise ImportError(
-        f"verified_tir.interop.tvm needs TVM 0.27, which could not be imported ({problem}): "
-        "pip install 'verified_tir[tvm]'"
+        f"verified_tir.interop.tvm needs TVM 0.27, which could not be imported ({problem}): {install('tvm')}"
     ) from problem
 
 from verified_tir.interop.tvm.instrument import NOT_VALIDATED, ValidatingInstrument

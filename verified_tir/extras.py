@@ -1,0 +1,70 @@
+"""What is optional, and how to install it from where this was installed.
+
+pip records where a package came from (``direct_url.json``, PEP 610): an index, a folder, a wheel, or a repository.  An
+extra has to come from the same place, or another version would replace this one.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+NAME: Final = "verified_tir"
+
+EXTRAS: Final = {
+    "hypothesis": "testing",
+    "redis": "redis",
+    "cvc5": "cvc5",
+    "distributed": "dask",
+    "scipy": "graph",
+    "onnx": "onnx",
+    "onnxruntime": "onnxruntime",
+    "tvm": "tvm",
+    "pygls": "editor",
+    "starlette": "serve",
+    "uvicorn": "serve",
+}
+"""The extra that brings a module; of those that several bring, the smallest."""
+
+
+def install(*extras: str) -> str:
+    """The command that installs extras."""
+    wanted = f"[{','.join(dict.fromkeys(extras))}]" if extras else ""
+    return f"python -m pip install {_requirement(wanted)}"
+
+
+def missing(what: str, extra: str) -> str:
+    """One line: what needs an extra, and how to install it."""
+    return f"{what} needs the extra {extra!r}: {install(extra)}"
+
+
+def _requirement(wanted: str) -> str:
+    """What pip takes for this package, with ``wanted`` behind its name."""
+    folder = Path(__file__).resolve().parent.parent
+    if (folder / "pyproject.toml").is_file():  # a checkout, whether or not it is installed
+        return f"--editable {shlex.quote(f'{folder}{wanted}')}"
+    origin = _origin()
+    url = origin.get("url", "")
+    if "vcs_info" in origin:
+        vcs = origin["vcs_info"]
+        below = f"#subdirectory={origin['subdirectory']}" if "subdirectory" in origin else ""
+        return shlex.quote(f"{NAME}{wanted} @ {vcs['vcs']}+{url}@{vcs['commit_id']}{below}")
+    if url.startswith("file:"):
+        return shlex.quote(f"{unquote(urlsplit(url).path)}{wanted}")
+    if url:
+        return shlex.quote(f"{NAME}{wanted} @ {url}")
+    return shlex.quote(f"{NAME}{wanted}")
+
+
+def _origin() -> dict[str, Any]:
+    """What pip recorded; nothing for a package from an index."""
+    try:
+        text = distribution(NAME).read_text("direct_url.json")
+        found = json.loads(text) if text else {}
+    except (PackageNotFoundError, OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
