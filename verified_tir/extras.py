@@ -42,10 +42,28 @@ def missing(what: str, extra: str) -> str:
     return f"{what} needs the extra {extra!r}: {install(extra)}"
 
 
+def elsewhere() -> str | None:
+    """What pip takes for this package on another machine; ``None`` if it was installed from a local path."""
+    if _checkout() is not None:
+        return None
+    origin = _origin()
+    if not origin:
+        from verified_tir import __version__
+
+        return f"{NAME}=={__version__}"
+    return None if str(origin.get("url", "")).startswith("file:") else _requirement("")
+
+
+def _checkout() -> Path | None:
+    """The folder of the sources, if this runs from there, whether or not it is installed."""
+    folder = Path(__file__).resolve().parent.parent
+    return folder if (folder / "pyproject.toml").is_file() else None
+
+
 def _requirement(wanted: str) -> str:
     """What pip takes for this package, with ``wanted`` behind its name."""
-    folder = Path(__file__).resolve().parent.parent
-    if (folder / "pyproject.toml").is_file():  # a checkout, whether or not it is installed
+    folder = _checkout()
+    if folder is not None:
         return f"--editable {shlex.quote(f'{folder}{wanted}')}"
     origin = _origin()
     url = origin.get("url", "")

@@ -27,7 +27,8 @@ def test_every_target_that_is_listed_can_be_loaded(name: str) -> None:
 
 
 def test_a_module_that_is_missing_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(MissingModule, match="needs no_such_module, not installed here: python -m pip install no_such_module"):
+    said = "needs no_such_module, not installed here: python -m pip install no_such_module"
+    with pytest.raises(MissingModule, match=said):
         load("tests.fuzz.toys:NEEDY")
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "hypothesis" else find(name, *a))

@@ -15,6 +15,7 @@ from verified_tir.cli import (
     commands_help,
     commands_models,
     commands_programs,
+    commands_project,
     commands_prove,
     commands_studio,
     commands_test,
@@ -25,7 +26,6 @@ app = typer.Typer(
     name="vtir",
     help="Schedules for tensor programs, proved step by step.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -59,6 +59,8 @@ def _commands() -> None:
         (commands_test, "fuzz", "Look for mistakes of vtir with random programs."),
         (commands_studio, "lsp", "Serve an editor: prove schedule files while they are written."),
         (commands_studio, "serve", "Open a playground in the browser."),
+        (commands_project, "init", "Write a small project that verifies."),
+        (commands_project, "doctor", "Say what is installed and whether it works."),
         (commands_prove, "cache", "Show or clear what is kept between runs."),
         (commands_help, "help", "Explain the code of a refusal or an error."),
     ):
