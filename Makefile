@@ -25,19 +25,20 @@ export MALLOC_MMAP_THRESHOLD_ := 67108864
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PROVING := $(VENV)/.proving
 
 .PHONY: help verify certificates test setup lint types layers docs compiled unit nightly nets proofs exhaustive mutate fuzz clean
 
 help:
 	@sed -n 's/^# \?//;1,4p' Makefile
 
-verify: $(READY)
+verify: $(PROVING)
 	$(BIN)/vtir verify examples/
 	$(MAKE) --no-print-directory certificates
 	$(BIN)/vtir check build/certificates --solver both
 
 # Of all examples but those in examples/rfc77, which are many; proofs/ keeps their hashes.
-certificates: $(READY)
+certificates: $(PROVING)
 	rm -rf build/certificates
 	cd examples && $(abspath $(BIN))/vtir verify *.py padding/*.py --quiet --certify ../build/certificates
 
@@ -49,9 +50,14 @@ test: $(READY)
 setup: $(READY)
 
 # What is installed is compiled when it is first imported: of most of it nobody imports more than a part.
-$(READY): pyproject.toml
+$(PROVING): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; say which: make PYTHON=/path/to/python3" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[cvc5]'
+	@touch $@
+
+# On top of it, what the tests need: TVM, onnxruntime, Sphinx and so on are three times as much.
+$(READY): $(PROVING)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
@@ -84,7 +90,7 @@ nightly: $(READY)
 
 # What proofs/ has of the examples, written anew: the hashes of all certificates, some of them whole, near misses, and
 # two columns of the table of the rules.
-proofs: certificates
+proofs: certificates $(READY)
 	cp build/certificates/manifest.json proofs/hashes.json
 	rm -rf proofs/certificates
 	cd examples && $(abspath $(BIN))/vtir verify $(KEPT) --quiet --certify ../proofs/certificates

@@ -11,7 +11,9 @@ import pytest
 from tests.docs.pages import CHECKED, ROOT, Page, blocks, commands, settled, vtir
 
 NEEDS_TVM = re.compile(r"^(import tvm|from verified_tir\.interop\.tvm)\b", re.MULTILINE)
-EVERY = sorted([ROOT / "README.md", *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)])
+EVERY = sorted(
+    [ROOT / "README.md", ROOT / "PACKAGE.md", *(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts)]
+)
 PAGES = [p for p in EVERY if importlib.util.find_spec("tvm") or not NEEDS_TVM.search(p.read_text(encoding="utf-8"))]
 WITH_COMMANDS = [p for p in PAGES if any(b.checked for b in blocks(p.read_text(encoding="utf-8")))]
 
