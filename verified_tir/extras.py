@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
@@ -48,9 +48,7 @@ def elsewhere() -> str | None:
         return None
     origin = _origin()
     if not origin:
-        from verified_tir import __version__
-
-        return f"{NAME}=={__version__}"
+        return f"{NAME}=={version(NAME)}"
     return None if str(origin.get("url", "")).startswith("file:") else _requirement("")
 
 

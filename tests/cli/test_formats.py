@@ -60,7 +60,7 @@ def test_junit(folder: Path) -> None:
     text = mixed[0][0].text or ""
     assert text.startswith("mixed.py:21\n\nparallel(i): refused")
     assert "B[0] = B[0] + A[i]  # <-- here\n" in text
-    assert re.search(r"replayed: race at B\[0\] .* \(confirmed\)$", text)
+    assert re.search(r"replayed: race at B\[0\] .* \(confirmed\)\n", text)
     assert [(c.get("name"), c[0].tag) for c in bad] == [("(the file)", "error")]
     assert [(e.tag, e.text) for e in helper] == [
         ("system-err", "there is no function decorated with @schedule(program) in this file")
