@@ -156,3 +156,14 @@ def test_without_schedules_nothing_is_imported(pytester: pytest.Pytester) -> Non
         f"    assert not [m for m in {heavy!r} if m in sys.modules]\n"
     )
     run(pytester).assert_outcomes(passed=1)
+
+
+def test_pages(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nvtir_files = schedules/*.py\n")
+    (pytester.mkdir("schedules") / "first.py").write_text(EXPECTED)
+    pytester.makepyfile(test_one=REFUSED)
+    run(pytester, "--vtir-html", "out/pages").assert_outcomes(passed=2, failed=1)
+    pages = {p.name: p.read_text(encoding="utf-8") for p in (pytester.path / "out" / "pages").iterdir()}
+    assert set(pages) == {"schedules-first.py-good.html", "schedules-first.py-expected.html", "test_one.py-racy.html"}
+    assert "<title>racy, test_one.py</title>" in pages["test_one.py-racy.html"]
+    assert "refused" in pages["schedules-first.py-expected.html"]

@@ -10,6 +10,7 @@ docs/how-to/pytest.md.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option ``vtir_files``."""
+    """The options ``vtir_files`` and ``--vtir-html``."""
     text = "Patterns of further files whose schedules are tests, such as schedules/*.py."
     parser.addini("vtir_files", text, type="args", default=[])
+    group = parser.getgroup("vtir", "schedules of verified_tir")
+    group.addoption("--vtir-html", metavar="DIR", help="Write a page about each schedule, as vtir explain --html does.")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -121,10 +124,19 @@ class ScheduleItem(pytest.Item):
         :raises ScheduleFailed: if it did not end as expected.
         """
         from verified_tir.cli.discover import Found
-        from verified_tir.cli.verify import Listener, verify_schedule
+        from verified_tir.cli.verify import Made, verify_schedule
 
         file: Found = Found(self.path, _shown(self), explicit=True)
-        report = verify_schedule(self.name, self._function(), file, _settings(self.config), Listener())
+        function, made = self._function(), Made()
+        report = verify_schedule(self.name, function, file, _settings(self.config), made)
+        folder = self.config.getoption("--vtir-html")
+        if folder:
+            from verified_tir.explain.page import page
+            from verified_tir.explain.story import story
+
+            target = self.config.invocation_params.dir / folder / f"{_file_name(self.nodeid)}.html"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(page(story(function, report, made.made, made.refused)), encoding="utf-8")
         if not report.outcome.as_expected:
             raise ScheduleFailed(report)
 
@@ -169,7 +181,9 @@ def _settings(config: pytest.Config) -> Settings:
             raise pytest.Collector.CollectError(str(mistake)) from None
         operations = project.most_operations or (THOROUGH if project.validate else None)
         asked = Asked("never" if project.validate is False else "last", operations)
-        found = Settings(budget=project.budget or INTEGER_BUDGET, asked=asked, expected="nothing")
+        pages = bool(config.getoption("--vtir-html"))
+        budget = project.budget or INTEGER_BUDGET
+        found = Settings(budget=budget, asked=asked, places=pages, expected="all" if pages else "nothing")
         config.stash[_SETTINGS] = found
     return found
 
@@ -182,6 +196,11 @@ def _matches(path: Path, patterns: list[str]) -> bool:
 def _shown(node: pytest.Item | pytest.Collector) -> str:
     root = node.config.rootpath
     return str(node.path.relative_to(root) if node.path.is_relative_to(root) else node.path)
+
+
+def _file_name(nodeid: str) -> str:
+    """A name of a file for a test: words, and the rest as dashes."""
+    return re.sub(r"[^\w.#]+", "-", nodeid).strip("-")
 
 
 def _report_text(report: ScheduleReport) -> str:

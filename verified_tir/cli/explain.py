@@ -15,16 +15,14 @@ from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, loaded
 from verified_tir.cli.lower import complain
 from verified_tir.cli.progress import Bar
-from verified_tir.cli.verify import Listener, Settings, named, verify_schedule, warm_up
+from verified_tir.cli.verify import Made, Settings, named, verify_schedule, warm_up
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.model import FileReport, Report
 from verified_tir.report.text import Detail, TextReport
 
 if TYPE_CHECKING:
     from verified_tir.explain.story import Story
-    from verified_tir.schedule.errors import ScheduleError
     from verified_tir.schedule.registry import ScheduleFunction
-    from verified_tir.schedule.schedule import Schedule
 
 
 @final
@@ -40,20 +38,16 @@ class Options:
 
 
 @final
-class _Made(Listener):
-    """Keeps what the schedule function made, and shows the bar meanwhile."""
+class _Made(Made):
+    """Shows the bar meanwhile."""
 
     def __init__(self, bar: Bar | None) -> None:
+        super().__init__()
         self._bar = bar
-        self.made: Schedule | None = None
-        self.refused: ScheduleError | None = None
 
     def schedule_begins(self, name: str, solver: Solver) -> None:
         if self._bar is not None:
             self._bar.schedule_begins(name, solver)
-
-    def schedule_made(self, made: Schedule | None, refused: ScheduleError | None) -> None:
-        self.made, self.refused = made, refused
 
 
 class _Mistake(ValueError):

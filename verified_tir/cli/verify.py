@@ -91,6 +91,17 @@ class Listener:
         """After the last schedule of a file."""
 
 
+class Made(Listener):
+    """Keeps what a schedule function made, and its refusal."""
+
+    def __init__(self) -> None:
+        self.made: Schedule | None = None
+        self.refused: ScheduleError | None = None
+
+    def schedule_made(self, made: Schedule | None, refused: ScheduleError | None) -> None:
+        self.made, self.refused = made, refused
+
+
 def warm_up(asked: Asked = LITTLE) -> None:
     """Load the solver and the validator, so that the first obligation and schedule are not charged for it."""
     Solver().prove((), le(var("x", INT), integer(0)))
