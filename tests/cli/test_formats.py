@@ -51,7 +51,7 @@ def test_junit(folder: Path) -> None:
     assert ended == {
         "refused": [("failure", "VT0409")],
         "expected": [],
-        "accepted": [("failure", "not-refused")],
+        "accepted": [("failure", "VT0013")],
         "wrong": [("error", "VT0004")],
         "inside": [],
     }
@@ -108,10 +108,10 @@ def test_sarif(folder: Path) -> None:
     found = [(rule, level, p["artifactLocation"]["uri"], p.get("region")) for rule, level, p in places]
     assert found == [
         ("VT0409", "error", "mixed.py", {"startLine": 21}),
-        ("not-refused", "error", "mixed.py", {"startLine": 25}),
+        ("VT0013", "error", "mixed.py", {"startLine": 25}),
         ("VT0004", "error", "mixed.py", {"startLine": 30}),
         ("VT0003", "error", "bad.py", {"startLine": 1, "startColumn": 7}),
-        ("no-schedule", "warning", "helper.py", None),
+        ("VT0002", "warning", "helper.py", None),
     ]
     assert "this is false: the loop over i is parallel" in run["results"][0]["message"]["text"]
 
@@ -157,10 +157,10 @@ def test_github(folder: Path) -> None:
     *commands, last = text.splitlines()
     assert [c.partition("::")[2].partition("::")[0] for c in commands] == [
         "error file=mixed.py,line=21,title=refused%3A parallel(i) is refused (VT0409)",
-        "error file=mixed.py,line=25,title=accepted%3A not refused (not-refused)",
+        "error file=mixed.py,line=25,title=accepted%3A not refused (VT0013)",
         "error file=mixed.py,line=30,title=wrong%3A error (VT0004)",
         "error file=bad.py,line=1,col=7,title=bad.py cannot be verified (VT0003)",
-        "warning file=helper.py,title=helper.py has no schedule (no-schedule)",
+        "warning file=helper.py,title=helper.py has no schedule (VT0002)",
     ]
     assert "# <-- here%0A%0Acounterexample: " in commands[0]
     assert last.startswith("5 schedules in 3 files: 1 proved, 1 refused as expected, 1 refused, 1 not refused, 1 error")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, assert_never, final
+from typing import Literal, assert_never, final
 
+from verified_tir.report.error_codes import NO_INPUT, NOT_REFUSED, NOTHING_TO_DO, VACUOUS
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -25,7 +26,7 @@ Weight = Literal["failure", "error", "warning"]
 class Problem:
     """One thing to correct.
 
-    :ivar rule: what kind of problem it is, as a code or in a word.
+    :ivar rule: what kind of problem it is, as a code.
     :ivar title: what happened to which schedule.
     :ivar message: why, in one sentence.
     :ivar details: all that there is to say about it; begins with the message or says the same.
@@ -40,22 +41,24 @@ class Problem:
     at: SourcePlace
 
 
-_WITHOUT_CODE: Final = {
-    "not-refused": "A schedule that was to be refused was accepted.",
-    "vacuous": "Every step was proved, but the assumptions contradict each other.",
-    "no-input-found": "Every step was proved, but no input was found that satisfies the assumptions.",
-    "no-schedule": "A file that was named contains no schedule.",
-}
-
-
 def rule_of(problem: RefusalReport | ErrorReport | Outcome) -> str:
-    """What kind of problem it is: a code, or a word where there is none."""
-    return problem.value if isinstance(problem, Outcome) else problem.code
+    """The code of a problem (``vtir help CODE``)."""
+    match problem:
+        case RefusalReport() | ErrorReport():
+            return problem.code
+        case Outcome.VACUOUS:
+            return VACUOUS
+        case Outcome.NO_INPUT:
+            return NO_INPUT
+        case _:
+            return NOT_REFUSED
 
 
 def meaning(rule: str) -> str:
-    """What a rule is about, in one sentence."""
-    return _WITHOUT_CODE.get(rule, f"vtir help {rule} explains this problem.")
+    """What a code is about, in one sentence."""
+    from verified_tir.report.codes import PAGES
+
+    return PAGES[rule].title if rule in PAGES else f"vtir help {rule} explains this problem."
 
 
 def problems_of(report: Report) -> Iterator[Problem]:
@@ -73,7 +76,7 @@ def problem_of_file(file: FileReport) -> Problem | None:
         return _error(file.error, f"{file.file} cannot be verified")
     if file.warning:
         at = SourcePlace(file.file, 0)
-        return Problem("warning", "no-schedule", f"{file.file} has no schedule", file.warning, file.warning, at)
+        return Problem("warning", NOTHING_TO_DO, f"{file.file} has no schedule", file.warning, file.warning, at)
     return None
 
 
