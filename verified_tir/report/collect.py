@@ -156,7 +156,7 @@ def refusal_of(
     return RefusalReport(
         step=refused.step,
         kind=kind,
-        claim=refused.reason,
+        claim=refused.claim,
         text=str(refused) if detail == "all" else "",
         program=errors.marked(refused.program, refused.place, refused.has_place),
         place=Texts().place(refused.program, refused.place, where) if refused.has_place else None,

@@ -171,7 +171,10 @@ def _race(seen: Seen) -> str:
             f'where all threads see it: set_scope("{seen.buffer}", "global")'
         )
     if seen.is_local:
-        return f'give each iteration of {name} its own {seen.buffer}: sink_allocation("{seen.buffer}"), or compute_at'
+        return (
+            f"each iteration of {name} needs its own {seen.buffer}: let it store there before it reads, then "
+            f'sink_allocation("{seen.buffer}"); or mark another loop'
+        )
     update = seen.update
     if update is not None:
         used = {v.name for i in update.indices for v in free_vars(i)}

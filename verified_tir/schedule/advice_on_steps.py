@@ -34,7 +34,10 @@ ON_STEPS: Final = {
     "VT0308": "pass the one of s.buffers that is meant, instead of its name",
     "VT0309": "choose one of those that are listed; help(Schedule.{step}) says what it takes",
     "VT0310": "help(Schedule.{step}) says what its arguments are, with their types",
-    "VT0311": "choose factors whose product is the extent, or leave one out: None stands for as many as are needed",
+    "VT0311": (
+        "choose factors whose product is the extent, or leave one out: None stands for as many as needed, as in "
+        "[None, 4]"
+    ),
     "VT0312": (
         'take out what stands between the loops first: fission("{loop}") splits the loop there, move_before moves it '
         "away"
@@ -93,7 +96,7 @@ ON_STEPS: Final = {
         "bring the loops into one nest or one sequence first: reorder, fission, move_before; s.loops() lists them"
     ),
     "VT0381": "remove the annotation that is there already (unannotate), or write it in the form that {step} reads",
-    "VT0382": ("look at the map and at the shape of {buffer}; views and strides of {buffer} must go first"),
+    "VT0382": "look at the map and at the shape of {buffer}; its views (T.decl_buffer) and strides must go first",
     "VT0383": "take the copy at a place where one block alone uses {buffer}; s.blocks and s.buffers list what there is",
     "VT0384": (
         "move it step by step: reorder and split the loops, then {step}; what is seen after the end (a parameter) "
@@ -124,7 +127,7 @@ ON_STEPS: Final = {
         "the view must show the same elements: keep the strides and the offset that the intrinsic assumes, split evenly"
     ),
     "VT0419": (
-        "an iteration reads what an earlier one left in {buffer}: keep it outside of the loop, or store to it first"
+        "an iteration reads what an earlier one left in {buffer}: leave out sink_allocation, or store to {buffer} first"
     ),
     "VT0420": (
         "take smaller steps: fission the loop into one store each, rfactor a loop whose range depends on no other"

@@ -92,7 +92,7 @@ PAD_VALUE: Final = "VT0331"
 CONDITION: Final = "VT0332"
 
 NAMES_NOTHING: Final = frozenset(
-    {NO_LOOP, AMBIGUOUS_LOOP, LOOP_IS_GONE, NOT_A_LOOP, NO_BLOCK, AMBIGUOUS_BLOCK, NO_BUFFER}
+    {NO_LOOP, AMBIGUOUS_LOOP, LOOP_IS_GONE, NOT_A_LOOP, NO_BLOCK, AMBIGUOUS_BLOCK, NO_BUFFER, AMBIGUOUS_BUFFER}
 )
 """Where an argument stands for nothing in the program, so that no statement is to blame."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, final
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.logic.verdict import Obligation
+from verified_tir.schedule.claims import in_words
 from verified_tir.schedule.codes import INEXPRESSIBLE
 
 if TYPE_CHECKING:
@@ -77,6 +78,12 @@ class ScheduleError(Exception):
         """What to try: a remedy that was proved to be one, or else advice."""
         return [self.remedy] if self.remedy is not None else [f"try: {self.advice}"] if self.advice else []
 
+    @property
+    def claim(self) -> str:
+        """What has to be so and is not, or was not decided, in words; or why the step does not apply."""
+        obligation = getattr(self, "obligation", None)
+        return self.reason if obligation is None else in_words(obligation.name, self.reason)
+
     def summary(self) -> str:
         """One line: what is wrong."""
         return self.reason
@@ -120,7 +127,7 @@ class Refuted(ScheduleError):
         return True
 
     def summary(self) -> str:
-        return f"refused, since this is false: {self.reason}"
+        return f"refused, since this is false: {self.claim}"
 
     def evidence(self) -> list[str]:
         lines = []
@@ -143,7 +150,7 @@ class Undecided(ScheduleError):
         return True
 
     def summary(self) -> str:
-        return f"refused, since the solver could not decide: {self.reason} ({self.solver_reason})"
+        return f"refused, since the solver could not decide: {self.claim} ({self.solver_reason})"
 
 
 def marked(program: PrimFunc, place: Path, always: bool = False) -> str:

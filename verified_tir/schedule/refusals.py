@@ -59,7 +59,9 @@ def _place_of(session: Session, argument: object) -> Path | None:
             return session.place(argument)
         if isinstance(argument, (str, Buffer)):
             buffer, _ = find_buffer(session, argument)
-            uses = session.find(Store, lambda s: buffer in (s.buffer, *(n.buffer for n in nodes_of(s, Load))))
+            uses = session.find(
+                Store, lambda s: any(b.data is buffer.data for b in (s.buffer, *(n.buffer for n in nodes_of(s, Load))))
+            )
             return uses[0][0] if uses else session.allocation(buffer)
     except TacticFailed:
         return None
