@@ -1,7 +1,7 @@
-"""Claims of obligations in words that say what has to be so, where the kernel's own are short.
+"""Claims of obligations in words that say what has to be so, where the kernel's own do not.
 
-The kernel states what it asks: "A[i] equals t[0]", "A[i + 1]: in bounds".  A person who reads that it is false wants to
-know what was expected of what.  The kernel's own text stays in the obligation, and in ``reason``.
+The kernel names what it asks: "A[i] equals t[0]", "B[x]: an index that is undef".  Who reads that this is false
+wants to know what was expected of what.  The kernel's own text stays in the obligation, and in ``reason``.
 """
 
 from __future__ import annotations
@@ -10,13 +10,6 @@ import re
 from typing import Final
 
 _SAFETY: Final = {
-    "in bounds": "{} lies inside of its buffer",
-    "accessible": "{} is not padding that nothing may touch",
-    "no overflow": "{} fits its integer type",
-    "no division by zero": "the divisor of {} is not 0",
-    "a shift amount in range": "the shift in {} is by less than the number of bits, and not negative",
-    "an extent that is not negative": "the extent {} is not negative",
-    "the assumption holds": "{} holds where it is assumed",
     "a branch on undef": "the condition {} depends on nothing undefined",
     "an index that is undef": "no index of {} is undefined",
     "an extent that is undef": "the extent {} is not undefined",
@@ -30,10 +23,6 @@ _HINT: Final = r"(?P<hint> \(.*\))?"
 _OTHERS: Final = {
     rf"every new iteration is an old one of \((.*?)\){_HINT}": r"each iteration after the step was one of loop \1",
     rf"every old iteration of \((.*?)\) is run{_HINT}": r"each iteration of loop \1 is still made after the step",
-    rf"the inserted store to (\S+) writes the bits that are there already{_HINT}": (
-        r"where the store to \1 did not run before, it leaves \1 as it is"
-    ),
-    rf"the erased store to (\S+) wrote the bits that were there already{_HINT}": r"without the store \1 holds the same",
     r"(.+?) equals (.+?)(?P<hint> \((?:\w+ must hold|the solver).*\))?": (
         r"\1 has the same bits as \2, which it replaces"
     ),
