@@ -1,4 +1,4 @@
-"""Pages as blocks of code.  The conventions are written in docs/how-to/write-pages.md."""
+"""Pages as blocks of code.  The conventions are written in docs/contributing/write-pages.md."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.cli.files import invoke
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKED = "<!-- checked -->"
-_FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})\s*(\S*)\s*$")
+_FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})\s*(\S*)(\s.*)?")
 _COUNTEREXAMPLE = re.compile(r"^(\s*counterexample: )(.*)$", re.MULTILINE)
 _TIME = re.compile(r"\d+(\.\d+)? [mµ]?s\b")
 

@@ -1,4 +1,4 @@
-"""Assertions about the parts of this compiler, and what they are tried on (docs/how-to/test-parts.md).
+"""Assertions about the parts of this compiler, and what they are tried on (docs/contributing/test-parts.md).
 
 roundtrip, trees, syntax        text: what is printed reads back; programs for that
 compiled, lowered               machine code and passes, against the interpreter
