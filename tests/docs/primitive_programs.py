@@ -195,7 +195,9 @@ def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
             Example('s.transform_layout("A", lambda i: [i // 4, i % 4], pad_value=0)', SUM),
             Example('s.sequential_buffer_access("A")', SUM, PADDED_SUM[:1]),
             Example(
-                's.write_padding("B")', COPY, ('s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=T.undef())',)
+                's.write_padding("B")',
+                COPY,
+                ('s.transform_layout("B", lambda i: [i // 4, i % 4], pad_value=T.undef())',),
             ),
             Example('s.assume_padding("A")', SUM, PADDED_SUM[:1]),
             Example('s.decompose_padding("B", "i")', PADDED),

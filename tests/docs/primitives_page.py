@@ -1,16 +1,16 @@
-"""docs/reference/primitives.md, made of the primitives' signatures and docstrings and of programs that are really scheduled."""
+"""docs/reference/primitives.md, made of signatures, docstrings, and programs that are really scheduled."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import get_overloads
 
+from tests.docs.before_after import before_after, code_block, shown
 from tests.docs.primitive_programs import SECTIONS, Example
-from verified_tir import Schedule, TensorIntrin, script
+from verified_tir import Schedule, TensorIntrin
 from verified_tir.script import tir as T
 
 HEAD = """\
@@ -18,10 +18,10 @@ HEAD = """\
 
 <!-- Made by tests/docs/primitives_page.py: pytest tests/docs/test_reference.py --update-golden -->
 
-Every primitive of `Schedule`: its signature, what it does, and a small program before and after it. The programs are the ones
-that the schedule prints; lines that differ are marked. *Proved here* counts the obligations of the step by name, as the
-[rules](../rules/index.md) call them. How the primitives work together is told in [](../how-to/write-schedules.md); all arguments
-and errors are in [](../api.md).
+Every primitive of `Schedule`: its signature, what it does, and a small program before and after it. The programs are
+the ones that the schedule prints; lines that differ are marked. *Proved here* counts the obligations of the step by
+name, as the [rules](../rules/index.md) call them. How the primitives work together is told in
+[](../how-to/write-schedules.md); all arguments and errors are in [](../api.md).
 """
 WIDEST = 118
 
@@ -57,28 +57,18 @@ def _entry(example: Example, method: Callable[..., object]) -> Iterator[str]:
     before, after, proved = _run(example)
     yield f"### `{example.name}`"
     yield ""
-    yield from _block("python", *(signature(example.name, form) for form in get_overloads(method) or [method]))
+    yield from code_block("python", *(signature(example.name, form) for form in get_overloads(method) or [method]))
     yield ""
     yield sentence(method)
     yield ""
     if example.first:
         yield f"Here after {' and '.join(f'`{call}`' for call in example.first)}:"
         yield ""
-    yield from _block("python", *filter(None, (example.given, example.call)))
+    yield from code_block("python", *filter(None, (example.given, example.call)))
     yield ""
     yield _proved(proved)
     yield ""
-    if before == after:
-        yield "The text of the program stays:"
-        yield ""
-        yield from _block("python", before)
-        return
-    yield "::::{container} before-after"
-    for name, text, other in (("before", before, after), ("after", after, before)):
-        yield f":::{{container}} {name}"
-        yield from _block("python", text, marked=_changed(text, other))
-        yield ":::"
-    yield "::::"
+    yield from before_after(before, after)
 
 
 def _proved(proved: Counter[str]) -> str:
@@ -88,45 +78,17 @@ def _proved(proved: Counter[str]) -> str:
     return f"Proved here: {', '.join(f'{n} {name}' for name, n in sorted(proved.items()))}."
 
 
-def _block(language: str, *texts: str, marked: str = "") -> Iterator[str]:
-    """A code block that is shown and not executed by the tests of the pages: this page is made by running it."""
-    yield f"```{{code-block}} {language}"
-    if marked:
-        yield f":emphasize-lines: {marked}"
-    yield ""
-    for text in texts:
-        yield text.rstrip("\n")
-    yield "```"
-
-
 def _run(example: Example) -> tuple[str, str, Counter[str]]:
     """The program before and after the call, and the obligations that were proved, by name."""
     s = Schedule("@T.prim_func\n" + example.program)
     names = {"s": s, "T": T, "Schedule": Schedule, "TensorIntrin": TensorIntrin}
     for call in (*example.first, example.given):
         exec(call, names)
-    before = _shown(s, example.module)
+    before = shown(s, example.module)
     old = len(s.steps)
     exec(example.call, names)
     proved = Counter(d.obligation.name for step in s.steps[old:] for d in step.obligations)
-    return before, _shown(s, example.module), proved
-
-
-def _shown(s: Schedule, module: bool) -> str:
-    text = script(s.module) if module else s.script()
-    functions = re.split(r"^ *@T\.prim_func.*\n", text, flags=re.MULTILINE)[1:]
-    return "\n\n".join(inspect.cleandoc("\n" + f).rstrip() for f in functions)
-
-
-def _changed(text: str, other: str) -> str:
-    """The numbers of the lines of a text that another text does not have, whatever their indentation."""
-    ours, theirs = ([line.strip() for line in t.splitlines()] for t in (text, other))
-    kept = {
-        k
-        for match in difflib.SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()
-        for k in range(match.a, match.a + match.size)
-    }
-    return ",".join(str(k + 1) for k, line in enumerate(ours) if k not in kept and line)
+    return before, shown(s, example.module), proved
 
 
 def signature(name: str, method: Callable[..., object]) -> str:

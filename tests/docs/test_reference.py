@@ -1,4 +1,4 @@
-"""Reference pages that are made from what they describe.  ``--update-golden`` writes them."""
+"""Pages that are made from what they describe.  ``--update-golden`` writes them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ from collections import Counter
 
 import pytest
 
-from tests.docs import commands_page, primitives_page
+from tests.conftest import Verified
+from tests.docs import commands_page, gallery_page, primitives_page
 from tests.docs.pages import ROOT
 from tests.docs.primitive_programs import SECTIONS
 
-REFERENCE = ROOT / "docs" / "reference"
+DOCS = ROOT / "docs"
 
 
 def same(name: str, text: str, request: pytest.FixtureRequest) -> None:
-    path = REFERENCE / name
+    path = DOCS / name
     if request.config.getoption("--update-golden"):
         path.write_text(text, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == text, f"docs/reference/{name} is old: pytest {__file__} --update-golden"
+    assert path.read_text(encoding="utf-8") == text, f"docs/{name} is old: pytest {__file__} --update-golden"
 
 
 def test_the_primitives_are_what_the_page_shows(request: pytest.FixtureRequest) -> None:
-    same("primitives.md", primitives_page.page(), request)
+    same("reference/primitives.md", primitives_page.page(), request)
 
 
 def test_the_commands_are_what_the_page_shows(request: pytest.FixtureRequest) -> None:
-    same("commands.md", commands_page.page(), request)
+    same("reference/commands.md", commands_page.page(), request)
+
+
+@pytest.mark.slow
+def test_the_examples_are_what_the_gallery_shows(verified_examples: Verified, request: pytest.FixtureRequest) -> None:
+    same("start/gallery.md", gallery_page.page(verified_examples.files), request)
 
 
 def test_each_primitive_has_one_example() -> None:
