@@ -27,7 +27,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PROVING := $(VENV)/.proving
 
-.PHONY: help verify certificates test setup lint types layers docs compiled unit nightly nets proofs exhaustive mutate fuzz clean
+.PHONY: help verify certificates test setup lint types layers docs links compiled unit nightly nets proofs exhaustive mutate fuzz clean
 
 help:
 	@sed -n 's/^# \?//;1,4p' Makefile
@@ -74,6 +74,10 @@ layers: $(READY)
 docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
+# Asks every external link of the pages; needs the network.
+links: $(READY)
+	$(BIN)/sphinx-build -q -b linkcheck docs docs/_build/links
+
 # Collects all tests, so that they and what they import are compiled.  The workers of "unit" begin at the same time, and
 # each would compile everything for itself.
 compiled: $(READY)
@@ -86,7 +90,8 @@ unit: $(READY)
 # The tests whole: every case of those of which "unit" runs a sample (tests/nightly.py), and as many examples of random
 # tests as pytest alone lets them draw; takes about an hour on two cores, half of it for "nets".
 nightly: $(READY)
-	VTIR_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	VTIR_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal; tested=$$?; \
+	$(MAKE) --no-print-directory links && test $$tested -eq 0
 
 # What proofs/ has of the examples, written anew: the hashes of all certificates, some of them whole, near misses, and
 # two columns of the table of the rules.
