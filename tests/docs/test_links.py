@@ -74,6 +74,6 @@ def test_pages_that_code_names_exist() -> None:
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "# One *two*\n\n[a](#one-two) [b](#two) [](other.md) `[c](code.md)` [](https://example.org) {download}`page.md`\n"
+        "# One *two*\n\n[a](#one-two) [b](#two) [](other.md) `[c](code.md)` [](http://a.org) {download}`page.md`\n"
     )
     assert broken(page) == ["#two", "other.md"]
