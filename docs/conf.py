@@ -22,7 +22,9 @@ python_use_unqualified_type_names = True
 # What is copied from a console block are the commands; outputs have no button.
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
-copybutton_selector = "div.highlight-python pre, div.highlight-console pre, div.highlight-yaml pre, div.highlight-toml pre"
+copybutton_selector = (
+    "div.highlight-python pre, div.highlight-console pre, div.highlight-yaml pre, div.highlight-toml pre"
+)
 
 html_theme = "furo"
 html_title = f"verified_tir {version}"
