@@ -63,6 +63,7 @@ def watching(folder: Path) -> Iterator[Watching]:
         found.process.wait()
 
 
+@pytest.mark.nightly
 def test_what_changes_is_verified_again(watching: Watching, folder: Path) -> None:
     first = watching.until("watching 3 files and what they import; Ctrl-C ends it")
     assert first[0] == "good.py"

@@ -29,6 +29,7 @@ def test_the_commands_are_what_the_page_shows(request: pytest.FixtureRequest) ->
     same("reference/commands.md", commands_page.page(), request)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_examples_are_what_the_gallery_shows(verified_examples: Verified, request: pytest.FixtureRequest) -> None:
     same("start/gallery.md", gallery_page.page(verified_examples.files), request)

@@ -81,6 +81,7 @@ def test_hovers_lenses_and_hints(tmp_path: Path) -> None:
     with_editor(tmp_path, test)
 
 
+@pytest.mark.nightly
 def test_expected_refusals_inform_and_unexpected_acceptance_is_an_error(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         text = HEAD + '@schedule(total, expect="refused")\ndef wrong(s):\n    s.split("i", [4, 4])\n'
@@ -130,6 +131,7 @@ def test_characters_of_two_code_units_count_as_two(tmp_path: Path) -> None:
     with_editor(tmp_path, test)
 
 
+@pytest.mark.nightly
 def test_a_file_may_end_its_process_or_never_end(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         editor.open("ends.py", GOOD + "\n\n@schedule(fill)\ndef ends(s):\n    import os\n    os._exit(3)\n")
@@ -153,6 +155,7 @@ def test_a_file_may_end_its_process_or_never_end(tmp_path: Path) -> None:
     assert processes_in(tmp_path) == []
 
 
+@pytest.mark.nightly
 def test_shutdown_and_a_lost_connection_leave_no_process_behind(tmp_path: Path) -> None:
     busy = HEAD + "import os\nos.chdir(os.path.dirname(__file__))\nopen('begun', 'w').close()\nwhile True:\n    pass\n"
 
@@ -210,6 +213,7 @@ def test_only_schedule_files_are_executed(tmp_path: Path) -> None:
     with_editor(tmp_path, test)
 
 
+@pytest.mark.nightly
 def test_files_beside_it_are_imported_and_saving_looks_again(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         helper = tmp_path / "helper.py"

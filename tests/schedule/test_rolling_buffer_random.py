@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, composite
@@ -71,6 +72,7 @@ def tiled(draw: DrawFn) -> str:
     return "\n".join([*lines, f'{indent}with T.block("C"):', f"{indent}    C[{place}] = B[{', '.join(read)}]"])
 
 
+@pytest.mark.nightly
 def test_the_bits_stay() -> None:
     found: Counter[str] = Counter()
 

@@ -98,6 +98,7 @@ def test_mistakes_stand_below_what_they_are_in(browser: Any, server: Served) -> 
         assert page.is_hidden("#steps-mistake")
 
 
+@pytest.mark.nightly
 def test_markup_in_names_and_texts_is_text(browser: Any, server: Served) -> None:
     evil = "<img src=x onerror=alert(1)><script>alert(1)</script>"
     with page_of(browser, server.address) as page:
@@ -111,6 +112,7 @@ def test_markup_in_names_and_texts_is_text(browser: Any, server: Served) -> None
         assert page.query_selector("main img, main script") is None
 
 
+@pytest.mark.nightly
 def test_the_address_is_a_link_to_what_is_written(browser: Any, server: Served) -> None:
     program = f"# die Größe einer Zeile\n{ROW_SUM}"
     with page_of(browser, server.address) as page:

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = json.loads((ROOT / "verified_tir" / "serve" / "page" / "examples.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: str(e["name"]))
 def test_an_example_leads_where_the_file_leads(example: dict[str, Any]) -> None:
     file, _, name = example["name"].partition(":")

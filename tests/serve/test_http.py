@@ -127,6 +127,7 @@ def test_steps_are_proved_and_hostile_ones_refused(server: Served, tmp_path: Pat
     assert not (tmp_path / "touched").exists()
 
 
+@pytest.mark.nightly
 def test_what_takes_too_long_is_stopped_and_only_two_work_at_a_time(tmp_path: Path) -> None:
     softmax = next(e for e in json.loads(EXAMPLES.read_text(encoding="utf-8")) if "softmax" in e["name"])
     body = json.dumps({"program": softmax["program"], "steps": softmax["steps"]}).encode()
@@ -196,4 +197,4 @@ def test_without_starlette_the_extra_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delitem(sys.modules, "verified_tir.serve.run", raising=False)
     done = invoke("serve", cwd=tmp_path)
     assert done.returncode == 2
-    assert "pip install 'verified_tir[serve]'" in done.stderr
+    assert "needs the extra 'serve': python -m pip install" in done.stderr
