@@ -164,3 +164,12 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What ``%load_ext verified_tir`` calls: programs, schedules and the like are shown as HTML."""
+    _imported("report.display", "register")(shell)
+
+
+if "IPython" in sys.modules:
+    _imported("report.display", "register")()

@@ -158,5 +158,5 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
 
 @pytest.mark.parametrize("program", [None, 3, []])
 def test_a_schedule_of_something_else(program: object) -> None:
-    with pytest.raises(TypeError, match="a schedule takes a PrimFunc, a module, their text, or TVM's, not"):
+    with pytest.raises(TypeError, match="a schedule takes a program"):
         Schedule(program)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from verified_tir import IndexMap, Schedule, build, parse_func, script
+from verified_tir import IndexMap, NotApplicable, Schedule, build, parse_func, schedule, script
+from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse
 
 PROGRAM = """
@@ -20,6 +21,10 @@ def twice(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
 """
 
 
+def script_of() -> None:
+    """A function that is not a program."""
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind", "words"),
     [
@@ -27,6 +32,18 @@ def twice(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
         (lambda s: s.get_blok("B"), AttributeError, "did you mean 'get_block'?"),
         (lambda s: s.zzz, AttributeError, "a Schedule has no 'zzz'$"),
         (lambda s: s.split("i", factor=[None, 4]), TypeError, "no parameter 'factor'; did you mean 'factors'?"),
+        (lambda s: Schedule(None), TypeError, "takes a program .a function with @T.prim_func above it, .* not None$"),
+        (lambda s: Schedule(3), TypeError, "takes a program .*, not 3$"),
+        (lambda s: Schedule([]), TypeError, "takes a program .*, not a list$"),
+        (
+            lambda s: Schedule(""),
+            IRError,
+            "takes a program, and the module has none: write a function",
+        ),
+        (lambda s: Schedule(script_of), TypeError, "not the function script_of; write @T.prim_func above it$"),
+        (lambda s: schedule(3), TypeError, "@schedule.program. takes a program .*, not 3$"),
+        (lambda s: schedule(script_of), TypeError, "not the function script_of: write the program in brackets$"),
+        (lambda s: s.cache_read("B", "A", 'sh ared\n"'), NotApplicable, r"there is no storage scope 'sh ared\\n\"'"),
         (lambda s: s.split("i"), TypeError, r"split\(loop, factors, .*: missing a required argument: 'factors'"),
         (lambda s: s.fuse(loops=3), TypeError, "there is no parameter 'loops'"),
         (lambda s: s.cache_read("B", "A", "local", 1, 2, 3, 4), TypeError, "too many positional arguments"),

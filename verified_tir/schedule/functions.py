@@ -9,6 +9,7 @@ that it only reads first, each group in the order of their first use; then the v
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import isfunction
 from itertools import count
 from typing import final
 
@@ -43,12 +44,12 @@ def program_of(func: object, name: str | None = None) -> tuple[PrimFunc, list[tu
     if isinstance(func, str) or is_of_tvm(func):
         func = parse(func if isinstance(func, str) else func.script())  # type: ignore[attr-defined]
     if not isinstance(func, (PrimFunc, IRModule)):
-        raise TypeError(f"a schedule takes a PrimFunc, a module, their text, or TVM's, not {type(func).__name__}")
+        raise TypeError(f"a schedule takes {no_program(func)}")
     module = func if isinstance(func, IRModule) else IRModule(((func.name, func),))
     refuse_recursion(module)
     names = [key for key, _ in module.functions]
     if not names:
-        raise IRError("a schedule takes a function; the module has none")
+        raise IRError("a schedule takes a program, and the module has none: write a function with @T.prim_func")
     if len(names) == 1:
         program = module[name or names[0]]
         return program, [], program
@@ -247,3 +248,13 @@ def _extent_of(var: Var, passed: Iterable[Buffer]) -> bool:
 
 
 __all__ = ["assumes", "called_function", "head", "linked", "outlined", "program_of"]
+
+
+def no_program(given: object) -> str:
+    """What a program is, and that something else was given: the end of a sentence."""
+    if isinstance(given, type) or callable(given):
+        name = getattr(given, "__name__", type(given).__name__)
+        hint = f"the function {name}; write @T.prim_func above it" if isfunction(given) else name
+        return f"a program, not {hint}"
+    what = repr(given) if given is None or isinstance(given, (int, float)) else f"a {type(given).__name__}"
+    return f"a program (a function with @T.prim_func above it, a module, or the text of one), not {what}"

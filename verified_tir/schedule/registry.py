@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import isasyncgen, iscoroutine, isfunction, isgenerator
 from typing import Literal, final
 
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.functions import is_of_tvm
+from verified_tir.schedule.functions import is_of_tvm, no_program
 from verified_tir.schedule.schedule import Schedule
 
-Program = PrimFunc | IRModule | str
+Program = PrimFunc | IRModule | str | type
+"""As :class:`Schedule` takes it; for a type checker a module is a class, whatever decorates it."""
 
 
 @final
@@ -40,8 +42,19 @@ class ScheduleFunction:
 
     def __call__(self) -> Schedule:
         made = Schedule(self.program)
-        self.function(made)
+        self.apply(made)
         return made
+
+    def apply(self, s: Schedule) -> None:
+        """Run the function on a schedule.
+
+        :raises TypeError: if it yields or awaits: nothing of it was run then.
+        """
+        result = self.function(s)
+        if isgenerator(result) or iscoroutine(result) or isasyncgen(result):
+            if iscoroutine(result):
+                result.close()
+            raise TypeError("a schedule is a plain function; this one yields or awaits, and nothing of it was run")
 
 
 _collectors: list[list[ScheduleFunction]] = []
@@ -68,11 +81,18 @@ def schedule(
     :raises ValueError: for another expectation.
     """
     if not isinstance(program, (PrimFunc, IRModule, str)) and not is_of_tvm(program):
-        raise TypeError(f"@schedule(program) takes a program, not a {type(program).__name__}")
+        if isfunction(program):
+            name = program.__name__
+            raise TypeError(
+                f"@schedule(program) takes a program, not the function {name}: write the program in brackets"
+            )
+        raise TypeError(f"@schedule(program) takes {no_program(program)}")
     if expect not in ("proved", "refused"):
         raise ValueError(f'expect is "proved" or "refused", not {expect!r}')
 
     def decorate(function: Callable[[Schedule], object]) -> ScheduleFunction:
+        if not isfunction(function):
+            raise TypeError(f"a schedule is a function that is written with def, not {function!r}")
         code = function.__code__
         made = ScheduleFunction(
             function.__name__, program, function, expect, (function.__doc__ or "").strip(), code.co_firstlineno,

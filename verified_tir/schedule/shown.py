@@ -23,7 +23,7 @@ def short(value: object) -> str:
         return script(value)
     if callable(value):
         return "<function>"
-    return str(value) if isinstance(value, str) else repr(value)
+    return value if isinstance(value, str) and value.isprintable() else repr(value)
 
 
 def map_text(index_map: object) -> str:

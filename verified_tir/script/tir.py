@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 from verified_tir.ir.buffer import Buffer as IRBuffer
 from verified_tir.ir.calls import PURE_CALLS
@@ -95,9 +95,73 @@ class _BufferName:
 Buffer = _BufferName()
 
 
-def handle(dtype: str | None = None, storage_scope: str = "global") -> DType:
-    """The type of a parameter that ``T.match_buffer`` gives a buffer."""
-    return HANDLE
+if TYPE_CHECKING:
+    # For a type checker these are types, since programs annotate parameters with them; it knows no more of them.
+    class _Annotation(Any):  # type: ignore[misc]
+        def __init__(self, *args: Any, **named: Any) -> None: ...
+
+    class handle(_Annotation): ...  # noqa: N801
+
+    class int8(_Annotation): ...  # noqa: N801
+
+    class int16(_Annotation): ...  # noqa: N801
+
+    class int32(_Annotation): ...  # noqa: N801
+
+    class int64(_Annotation): ...  # noqa: N801
+
+    class uint8(_Annotation): ...  # noqa: N801
+
+    class uint16(_Annotation): ...  # noqa: N801
+
+    class uint32(_Annotation): ...  # noqa: N801
+
+    class uint64(_Annotation): ...  # noqa: N801
+
+    class float16(_Annotation): ...  # noqa: N801
+
+    class bfloat16(_Annotation): ...  # noqa: N801
+
+    class float32(_Annotation): ...  # noqa: N801
+
+    class float64(_Annotation): ...  # noqa: N801
+
+    _Pure = Callable[..., Expr]
+    abs: _Pure
+    atan: _Pure
+    atan2: _Pure
+    ceil: _Pure
+    cos: _Pure
+    cosh: _Pure
+    erf: _Pure
+    exp: _Pure
+    exp2: _Pure
+    floor: _Pure
+    fma: _Pure
+    isfinite: _Pure
+    isinf: _Pure
+    isnan: _Pure
+    log: _Pure
+    log10: _Pure
+    log1p: _Pure
+    log2: _Pure
+    nearbyint: _Pure
+    popcount: _Pure
+    pow: _Pure
+    round: _Pure
+    rsqrt: _Pure
+    sigmoid: _Pure
+    sin: _Pure
+    sinh: _Pure
+    sqrt: _Pure
+    tan: _Pure
+    tanh: _Pure
+    trunc: _Pure
+else:
+
+    def handle(dtype: str | None = None, storage_scope: str = "global") -> DType:
+        """The type of a parameter that ``T.match_buffer`` gives a buffer."""
+        return HANDLE
 
 
 # -- expressions ------------------------------------------------------------------------------------------------------
@@ -218,8 +282,11 @@ def _pure(name: str) -> Callable[..., Expr]:
     return make
 
 
-def __getattr__(name: str) -> Callable[..., Expr]:
-    """Types (``T.float32``) and pure calls (``T.exp``)."""
+def __getattr__(name: str) -> Any:
+    """Types (``T.float32``) and pure calls (``T.exp``).
+
+    For a type checker also whatever else programs are written with: their bodies are read, not run.
+    """
     if name in PURE_CALLS:
         return _pure(name)
     if is_dtype_name(name):

@@ -1,0 +1,100 @@
+"""mypy accepts what users write: programs, whose bodies it cannot know, and schedules of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+USER = '''\
+"""A schedule file as users write it."""
+# mypy: disable-error-code="valid-type"
+
+from verified_tir import IndexMap, Schedule, build, expect_refusal, schedule
+from verified_tir.script import ir as I
+from verified_tir.script import tir as T
+
+
+@T.prim_func
+def fill(A: T.Buffer((16,), "float32"), n: T.int32) -> None:
+    for i in T.serial(16):
+        A[i] = 0.0
+
+
+@T.prim_func
+def matched(a: T.handle, b: T.handle) -> None:
+    n = T.int32()
+    A = T.match_buffer(a, (n, 16), "float32")
+    B = T.match_buffer(b, shape=(n, 16), dtype="float32")
+    C = T.alloc_buffer((16,), "float32", scope="local")
+    for i, j in T.grid(n, 16):
+        with T.sblock("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads(A[vi, vj])
+            T.writes(B[vi, vj])
+            with T.init():
+                B[vi, vj] = T.float32(0)
+            B[vi, vj] = B[vi, vj] + T.exp(A[vi, vj]) * 2.0
+    for i in T.parallel(16):
+        C[i] = T.max(C[i], T.if_then_else(i < 4, 1.0, T.undef()))
+    for i in T.vectorized(0, 4):
+        T.evaluate(T.assume(i < 4))
+
+
+@T.prim_func(private=True)
+def symbolic(A: T.Buffer(("n",), "int8"), s: T.Buffer((), "float32")) -> None:
+    k: T.int32 = T.int32(4)
+    for i in range(16):
+        A[i] = T.Cast("int8", k)
+
+
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((16,), "float32")) -> None:
+        for i in T.thread_binding(16, thread="threadIdx.x"):
+            A[i] = A[i] + 1.0
+
+
+@schedule(fill)
+def good(s: Schedule) -> None:
+    outer, inner = s.split("i", [4, 4])
+    s.reorder(inner, outer)
+    s.transform_layout("A", lambda i: [i // 4, i % 4])
+    with expect_refusal(s):
+        s.parallel(outer)
+
+
+@schedule(Module, expect="refused")
+def other(s: Schedule) -> None:
+    s.vectorize("i")
+
+
+compiled = build(good())
+m = IndexMap.from_func(lambda i: [i // 4, i % 4], 1)
+'''
+
+
+@pytest.mark.slow
+def test_a_file_of_programs_and_schedules_passes_strict_checks(tmp_path: Path) -> None:
+    (tmp_path / "user.py").write_text(USER)
+    plain = USER.replace('# mypy: disable-error-code="valid-type"\n', "")
+    (tmp_path / "plain.py").write_text(plain)
+    (tmp_path / "wrong.py").write_text(USER + "\n\nschedule(3)\nSchedule(fill).reorder(3, budget=4.5)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "user.py", "plain.py", "wrong.py"],
+        cwd=tmp_path, env={"MYPYPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line and "verified_tir" not in line]
+    assert done.stderr == ""
+    buffers = [k for k, line in enumerate(plain.splitlines(), 1) if "T.Buffer((" in line]
+    assert [e for e in errors if e.startswith("plain.py")] == [
+        f"plain.py:{k}: error: Invalid type comment or annotation  [valid-type]" for k in buffers
+    ]
+    wrong = [e for e in errors if e.startswith("wrong.py")]
+    assert len(wrong) == 3 and "[arg-type]" in wrong[0]  # and a wrong loop, and an unknown parameter
+    assert len(errors) == len(buffers) + len(wrong)
