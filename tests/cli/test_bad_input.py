@@ -28,7 +28,7 @@ BAD_FILES = {
     "relative import": ("from . import x\n", "bad.py:1: error: ImportError: attempted relative import with no known"),
     "no program": (
         HEAD + "@schedule\ndef f(s):\n    pass\n",
-        "bad.py:18: error: TypeError: @schedule(program) takes a program, not a function",
+        "bad.py:18: error: TypeError: @schedule(program) takes a program, not the function f: write the",
     ),
     "expectation": (
         HEAD + '@schedule(fill, expect="refusal")\ndef f(s):\n    pass\n',
@@ -85,7 +85,8 @@ def test_text_that_is_no_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     code, shown = verify(capsys, "latin.py")
     assert code == 2
     assert shown.startswith("latin.py:1")
-    assert "'utf-8' codec can't decode" in shown
+    remedy = "save the file as UTF-8, or name its encoding in the first line, as in # coding: latin-1"
+    assert f"latin.py:1:6: error: SyntaxError: the byte 0xff is not UTF-8; {remedy}" in shown
 
 
 def test_a_path_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

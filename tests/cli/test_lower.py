@@ -119,7 +119,7 @@ MISTAKES = {
     "b.py": "b.py: there is no such file",
     ".": ".: this is a folder; give one file",
     "a.py:h": "a.py: there is no function h in this file; there are f, g",
-    "empty.py": "empty.py: there is no function to lower in this file",
+    "empty.py": "empty.py: there is no program in this file",
     "bad.py": "bad.py:3:5: unknown name C",
     "broken.py": "broken.py:1:7: invalid syntax",
 }
@@ -222,18 +222,28 @@ def test_the_interpreter_gives_up(capsys: pytest.CaptureFixture[str], monkeypatc
     )
 
 
+@pytest.mark.parametrize("written", ["async def p(s):\n    pass", "def p(s):\n    yield"])
+def test_a_schedule_of_which_nothing_would_run(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.cli.files import HEAD as HEADING
+
+    write(Path(), odd=f"{HEADING}@schedule(fill)\n{written}\n")
+    code, out, err = run(capsys, "odd.py", "none")
+    assert (code, out) == (2, "")
+    assert "a schedule is a plain function; this one yields or awaits, and nothing of it was run" in err
+
+
 def test_mistakes_of_run(capsys: pytest.CaptureFixture[str]) -> None:
     write(Path(), a=TEXT)
     for shape, words in (
         ("m=3", "--shape m: f has no such symbol; it has n"),
         ("n", "--shape n: write name=value with a number"),
         ("n=x", "--shape n=x: write name=value with a number"),
-        ("n=1.5", "--shape n=1.5: no int32"),
-        ("n=5000000000", "--shape n=5000000000: no int32"),
+        ("n=1.5", "--shape n=1.5: n is an integer from -2147483648 to 2147483647"),
+        ("n=5000000000", "--shape n=5000000000: n is an integer from -2147483648 to 2147483647"),
     ):
         code, out, err = executed(capsys, "a.py:f", shape=(shape,))
         assert (code, out, err) == (2, "", f"vtir: error: {words} [VT0011]\n")
     code, out, err = executed(capsys, "a.py:f", shape=("n=-1",))
-    assert code == 2 and "give no shape" in err
+    assert code == 2 and "no arrays of the program's shapes with n = -1" in err
     code, _, err = executed(capsys, "a.py:g", pipeline="UnrollLoop")
     assert code == 1 and "UnrollLoop(): the loop over i is to be unrolled" in err

@@ -190,8 +190,8 @@ def onnx_model(op: str = "Relu", shape: tuple[int | str, ...] = (1, 3)) -> Path:
             "node layer7 (NonZero): the operator NonZero is not known here",
         ),
         (onnx_model, ["conv2d=NHWC"], "--layout conv2d=NHWC: no node of m is a conv2d; it has relu"),
-        (lambda: Path("none.onnx"), ["conv2d=NHWC"], "there is no file none.onnx"),
-        (Path, ["conv2d=NHWC"], ". is a folder; give one file"),
+        (lambda: Path("none.onnx"), ["conv2d=NHWC"], "none.onnx: there is no such file"),
+        (Path, ["conv2d=NHWC"], ".: this is a folder; give one file"),
         (lambda: write("m.onnx", "not a model"), ["conv2d=NHWC"], "m.onnx is not an ONNX model: "),
         (
             lambda: write("m.txt", "a text\n"),

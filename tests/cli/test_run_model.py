@@ -109,7 +109,7 @@ def test_inputs_that_are_made() -> None:
     ("more", "message"),
     [
         ({"inputs": ("z=x.npy",)}, "--input z=x.npy: the model has no input z; it has data"),
-        ({"inputs": ("none.npy",)}, "there is no file none.npy"),
+        ({"inputs": ("none.npy",)}, "none.npy: there is no such file"),
         ({"inputs": ("x.npy",)}, "x.npy holds float64[2]; the input data is float32[1, 2, 3, 3]"),
         ({"inputs": ("x.txt",)}, "x.txt: arrays are read from .npy and .pb files"),
         ({"inputs": ("broken.npy",)}, "broken.npy holds no array: "),
@@ -118,7 +118,7 @@ def test_inputs_that_are_made() -> None:
         ({"weights": "good"}, "--weights good: there are given and random"),
         ({"compare": ("tvm",)}, "--compare tvm: there are onnxruntime, interpreter, unplanned"),
         ({"layouts": ("conv2d=NCHZ",)}, "--layout conv2d=NCHZ: NCHZ is not an arrangement of NCHW with tiles"),
-        ({"model": Path("none.onnx")}, "there is no file none.onnx"),
+        ({"model": Path("none.onnx")}, "none.onnx: there is no such file"),
     ],
 )
 def test_mistakes(capsys: pytest.CaptureFixture[str], more: dict[str, Any], message: str) -> None:

@@ -64,4 +64,4 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = invoke("verify", str(EXAMPLE), "--smt", "file/below", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == "vtir: file/below: Not a directory\n"
+    assert done.stderr == "vtir: error: --smt file/below: Not a directory\n"

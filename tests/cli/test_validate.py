@@ -72,12 +72,12 @@ def test_functions_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     ("paths", "options", "words"),
     [
         (("double.py",), {}, "give two files, before and after"),
-        (("a.py", "double.py"), {}, "a.py: No such file"),
+        (("a.py", "double.py"), {}, "a.py: there is no such file"),
         (("both.py", "sum.py"), {}, "sum.py: there is no function f, which both.py has"),
         (("both.py:h", "sum.py"), {}, "there is no function h; there are f, g"),
         (("double.py", "guarded.py"), {"shape": ("n=many",)}, "write name=value with an integer"),
         (("double.py", "broken.py"), {}, "broken.py:2"),
-        (("none.jsonl",), {}, "none.jsonl: No such file"),
+        (("none.jsonl",), {}, "none.jsonl: there is no such file"),
         (("bad.jsonl",), {}, "bad.jsonl:1: no record with before and after"),
     ],
 )

@@ -76,10 +76,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
         found = read(file_text(path))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise BadStore(f"{path}: there is no such file; is this a folder that vtir verify --certify wrote?") from None
     except (OSError, UnicodeDecodeError) as problem:
-        raise BadStore(f"{path}: {problem}") from None
+        raise BadStore(f"{path}: {getattr(problem, 'strerror', None) or problem}") from None
     except BadJson as problem:
         raise BadStore(f"{path}: {problem}") from None
     if not isinstance(found, dict):

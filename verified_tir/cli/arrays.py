@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verified_tir.cli.execute import random_array
+from verified_tir.cli.reading import problem_with
 from verified_tir.graph.element_types import array_dtype
 from verified_tir.graph.errors import GraphError
+from verified_tir.graph.memory import machine_memory
 from verified_tir.graph.sizes import remedy, symbols_of
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Var
@@ -55,6 +57,8 @@ def input_arrays(graph: Graph, texts: Sequence[str], seed: int = 0) -> tuple[dic
         if missing:
             raise GraphError(f"the input {name} is {v.type}; {remedy(missing)}, or its array: --input {name}=FILE")
         t = v.type.at(sizes)
+        if t.nbytes > machine_memory():
+            raise GraphError(f"the input {name} is {t}: {t.nbytes:,} bytes are more than this machine's memory")
         arrays[name] = read[name] if name in read else _array(t, source, rng)
         words[name] = f"{v.dtype}{list(t.shape)}, {f'random (seed {seed})' if source == 'random' else source}"
     return arrays, words
@@ -94,8 +98,8 @@ def read_array(path: Path) -> Array:
 
     :raises GraphError: if there is none.
     """
-    if not path.is_file():
-        raise GraphError(f"there is no file {path}")
+    if problem := problem_with(path, None):
+        raise GraphError(f"{path}: {problem}")
     try:
         if path.suffix == ".npy":
             return np.asarray(np.load(path, allow_pickle=False))

@@ -9,20 +9,24 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
+from verified_tir.activity import Level, announce
 from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.questions import Checked, check_questions
 from verified_tir.certificate.sources import BadSource, other_program, programs
 from verified_tir.certificate.store import MANIFEST, BadStore
 from verified_tir.cli.check_report import as_json, as_text
+from verified_tir.cli.discover import split_name
+from verified_tir.cli.reading import text_of
 from verified_tir.extras import missing
 from verified_tir.logic.recheck import BUDGET, SolverName, version
 from verified_tir.report.error_codes import code_of_exception, with_code
@@ -84,7 +88,7 @@ def _run(options: Options) -> int:
     jobs = options.jobs or os.cpu_count() or 1
     model = _model(options.before, options.directory)
     given = [(which, where) for which, where in _given(options) if where and not (which == "before" and model)]
-    wanted = {which: (where, programs(where)) for which, where in given}
+    wanted = {which: (where, _programs(where)) for which, where in given}
     with _executor(options.executor, jobs) as executor:
         checked = _checked(options, solvers, executor)
         if not checked.certificates and not checked.plans:
@@ -102,6 +106,15 @@ def _run(options: Options) -> int:
         for line in as_text(checked, others, again, quiet=options.quiet, believed=believed):
             print(line)
     return code
+
+
+def _programs(where: str) -> list[PrimFunc]:
+    path, _ = split_name(where)
+    try:
+        text_of(path)
+    except ValueError as problem:
+        raise _Mistake(f"{path}: {problem}") from None
+    return programs(where)
 
 
 def _checked(options: Options, solvers: tuple[SolverName, ...], executor: Executor | None) -> Checked:
@@ -215,12 +228,34 @@ def _executor(name: str, jobs: int) -> Iterator[Executor | None]:
                 return
             # not by fork: the parent may have threads (the bar, a debugger)
             with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-                yield pool
+                with _interrupts_wait():  # workers inherit that: a terminal's Ctrl-C reaches this process alone
+                    for _ in range(jobs):  # each starts a worker while none is idle
+                        pool.submit(int)
+                try:
+                    yield pool
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    for worker in active_children():
+                        worker.kill()
+                    raise
         case "dask", _ if address or not colon:
             with _dask(address, jobs) as pool:
                 yield pool
         case _:
             raise _Mistake(f"there is no executor {name!r}; there are processes, dask and dask:ADDRESS")
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """An interrupt in the block comes after it, and to processes that are started in it never."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -241,14 +276,17 @@ def _dask(address: str, jobs: int) -> Iterator[Executor]:
 
 
 @contextmanager
-def _bar(options: Options) -> Iterator[Progress | None]:
+def _bar(options: Options) -> Iterator[Progress]:
     """A bar where a person looks: on the terminal of the errors, if there is one."""
     from rich.console import Console
 
+    def tell(done: int, total: int) -> None:
+        announce(Level.STEP, f"question {done} of {total}")
+
+    announce(Level.FILE, str(options.directory))
     console = Console(stderr=True)
     if options.quiet or not console.file.isatty() or console.is_dumb_terminal:
-        with nullcontext():
-            yield None
+        yield tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 

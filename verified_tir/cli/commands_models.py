@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from verified_tir.cli.apart import apart
 from verified_tir.cli.options import Json, NoCache, PipelineText, Quiet, Where, option
 
 PLAN = """Choose layouts for a whole model; every program that changes is proved.
@@ -113,27 +114,18 @@ def plan(  # noqa: PLR0913, PLR0917 (each is an option)
     """Choose layouts for a whole model."""
     if verbose and quiet:
         raise typer.BadParameter("--verbose and --quiet exclude each other")
-    from verified_tir.cli.plan import Options
-    from verified_tir.cli.plan import run as run_plan
 
-    options = Options(
-        model,
-        tuple(layout),
-        tuple(shape),
-        flow,
-        pad,
-        fuse,
-        hoist,
-        certify,
-        diagram,
-        output,
-        json,
-        verbose,
-        quiet,
-        cache=not no_cache,
-        operators=operators,
-    )
-    raise typer.Exit(run_plan(options))
+    def work() -> int:
+        from verified_tir.cli.plan import Options
+        from verified_tir.cli.plan import run as run_plan
+
+        options = Options(
+            model, tuple(layout), tuple(shape), flow, pad, fuse, hoist, certify, diagram, output, json, verbose, quiet,
+            cache=not no_cache, operators=operators,
+        )  # fmt: skip
+        return run_plan(options)
+
+    raise typer.Exit(apart(work, quiet=quiet))
 
 
 def run(  # noqa: PLR0913, PLR0917 (each is an option)
@@ -155,23 +147,25 @@ def run(  # noqa: PLR0913, PLR0917 (each is an option)
     from verified_tir.cli.models import is_model
 
     of_models = bool(input_ or layout or expected or compare or weights != "given")
-    if is_model(Path(where)):
-        from verified_tir.cli.run_model import Options as ModelOptions
-        from verified_tir.cli.run_model import run as run_model
-
-        against = (*compare, *(["interpreter"] if check else []))
-        raise typer.Exit(
-            run_model(
-                ModelOptions(
-                    Path(where), tuple(shape), tuple(input_), seed, weights, tuple(layout), tuple(expected), against,
-                    rtol, atol, json,
-                )
-            )
-        )  # fmt: skip
-    if of_models:
+    model = is_model(Path(where))
+    if of_models and not model:
         raise typer.BadParameter(
             f"--input, --weights, --layout, --expected and --compare are for models; {where} is not one"
         )
-    from verified_tir.cli.execute import Options, execute
 
-    raise typer.Exit(execute(Options(where, pipeline, tuple(shape), seed, check, json)))
+    def work() -> int:
+        if model:
+            from verified_tir.cli.run_model import Options as ModelOptions
+            from verified_tir.cli.run_model import run as run_model
+
+            against = (*compare, *(["interpreter"] if check else []))
+            options = ModelOptions(
+                Path(where), tuple(shape), tuple(input_), seed, weights, tuple(layout), tuple(expected), against,
+                rtol, atol, json,
+            )  # fmt: skip
+            return run_model(options)
+        from verified_tir.cli.execute import Options, execute
+
+        return execute(Options(where, pipeline, tuple(shape), seed, check, json))
+
+    raise typer.Exit(apart(work))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from verified_tir.cli.apart import apart
 from verified_tir.cli.options import Json, PipelineText, Where, option
 
 LOWER = """Lower a function by a pipeline of passes; each pass is proved, as the steps of a schedule are.
@@ -38,10 +39,14 @@ def lower(
     json: Json = False,
 ) -> None:
     """Lower a function by a pipeline of passes."""
-    from verified_tir.cli.lower import Options
-    from verified_tir.cli.lower import lower as run
 
-    raise typer.Exit(run(Options(where, pipeline, tuple(print_after), print_all, json)))
+    def work() -> int:
+        from verified_tir.cli.lower import Options
+        from verified_tir.cli.lower import lower as run
+
+        return run(Options(where, pipeline, tuple(print_after), print_all, json))
+
+    raise typer.Exit(apart(work))
 
 
 VALIDATE = """Compare two programs by translation validation, at given sizes.
@@ -88,6 +93,10 @@ def validate(
     json: Json = False,
 ) -> None:
     """Compare two programs by translation validation."""
-    from verified_tir.cli.validate import Options, run
 
-    raise typer.Exit(run(Options(tuple(files), tuple(shape), only, most_operations, json, group, limit, timeout, jobs)))
+    def work() -> int:
+        from verified_tir.cli.validate import Options, run
+
+        return run(Options(tuple(files), tuple(shape), only, most_operations, json, group, limit, timeout, jobs))
+
+    raise typer.Exit(apart(work))

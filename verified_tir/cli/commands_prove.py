@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from verified_tir.cli.apart import apart
 from verified_tir.cli.options import Budget, Json, NoCache, Quiet, option
 
 if TYPE_CHECKING:
     from verified_tir.cli.settings import Project
+    from verified_tir.report.formats import Format
 
 VERIFY = """Prove every schedule in the given files and folders.
 
@@ -29,6 +31,7 @@ Examples:
   vtir verify gemm.py --diff                also what each step changed
   vtir verify gemm.py --every-step          ask the validator after every step
   vtir verify gemm.py --to-llvm             also compare LLVM IR with the program
+  vtir verify gemm.py:tiled --profile       one schedule by its whole name; where the time went
   vtir verify schedules/ --json > out.json  a report for other programs
   vtir verify schedules/ --format github    annotations of the lines in GitHub Actions
   vtir verify --changed-since origin/main   what a branch may have broken
@@ -50,12 +53,8 @@ class FormatName(StrEnum):
     github = "github"
 
 
-Paths = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="PATH", help="Python files, or folders to search for them.", show_default="those of pyproject.toml"
-    ),
-]
+_PATHS = "Python files (or FILE:NAME for one schedule), or folders to search for them."
+Paths = Annotated[list[Path], typer.Argument(metavar="PATH", help=_PATHS, show_default="those of pyproject.toml")]
 ChangedSince = Annotated[
     str | None, option("--changed-since", metavar="REV", text="Only files that changed since, or import what changed.")
 ]
@@ -78,6 +77,7 @@ EveryStep = Annotated[bool, option("--every-step", text="Ask the validator after
 Operations = Annotated[
     int | None, option("--most-operations", metavar="N", least=1, text="Most operations of one comparison.")
 ]
+Profile = Annotated[bool, option("--profile", text="Show where the time of each schedule went.")]
 ToLLVM = Annotated[bool, option("--to-llvm", text="Lower and compile; compare LLVM IR, before and after optimisation.")]
 Certify = Annotated[Path | None, option("--certify", metavar="DIR", text="Write certificates of what is proved.")]
 
@@ -101,6 +101,7 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     watch: Watch = False,
     no_cache: NoCache = False,
     diff: Diff = False,
+    profile: Profile = False,
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
@@ -109,10 +110,6 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
         raise typer.BadParameter("--no-validate excludes --every-step and --most-operations")
     if json and format not in (None, FormatName.json):
         raise typer.BadParameter("--json and --format exclude each other")
-    from verified_tir.cli.run import Options, run
-    from verified_tir.cli.second_opinion import THOROUGH, When
-    from verified_tir.report.formats import Format
-
     project = _project()
     if not paths and not project.paths:
         raise typer.BadParameter("no PATH was given, and [tool.vtir] in pyproject.toml has no paths")
@@ -121,17 +118,30 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
         raise typer.BadParameter(f"--watch writes text, not {form}")
     if validate is None and not every_step and most_operations is None:
         validate, most_operations = project.validate, project.most_operations
-    when: When = "never" if validate is False else "every" if every_step else "last"
-    operations = most_operations or (THOROUGH if validate else None)
-    options = Options(
-        tuple(paths) or project.paths, form, verbose, quiet, only, show_program, smt, budget or project.budget, when,
-        operations, certify, to_llvm, not no_cache, diff, project.exclude, changed_since, project.file,
-    )  # fmt: skip
-    if watch:
-        from verified_tir.cli.watch import watch as watched
 
-        raise typer.Exit(watched(options.paths, options.exclude, lambda choose: run(options, choose)))
-    raise typer.Exit(run(options))
+    def work() -> int:
+        from verified_tir.cli.run import Options, run
+        from verified_tir.cli.second_opinion import THOROUGH, When
+
+        when: When = "never" if validate is False else "every" if every_step else "last"
+        operations = most_operations or (THOROUGH if validate else None)
+        options = Options(
+            tuple(paths) or project.paths, form, verbose, quiet, only, show_program, smt, budget or project.budget,
+            when, operations, certify, to_llvm, not no_cache, diff, project.exclude, changed_since, project.file,
+            profile,
+        )  # fmt: skip
+        if watch:
+            from verified_tir.cli.watch import watch as watched
+
+            return watched(options.paths, options.exclude, lambda choose: run(options, choose))
+        return run(options)
+
+    def otherwise(sentence: str) -> None:
+        from verified_tir.cli.run import show_nothing
+
+        show_nothing(sentence, form)
+
+    raise typer.Exit(apart(work, quiet=quiet or watch, otherwise=None if form == "text" else otherwise))
 
 
 def _project() -> Project:
@@ -170,10 +180,14 @@ def explain(
     where: OfSchedule, html: Html = None, svg: Svg = None, budget: Budget = None, no_cache: NoCache = False
 ) -> None:
     """Show one schedule step by step."""
-    from verified_tir.cli.explain import Options
-    from verified_tir.cli.explain import explain as run
 
-    raise typer.Exit(run(Options(where, html, svg, budget, cache=not no_cache)))
+    def work() -> int:
+        from verified_tir.cli.explain import Options
+        from verified_tir.cli.explain import explain as run
+
+        return run(Options(where, html, svg, budget, cache=not no_cache))
+
+    raise typer.Exit(apart(work))
 
 
 CHECK = """Check certificates that `vtir verify --certify` wrote: their hashes; their rules, applied again by the \
@@ -228,13 +242,17 @@ def check(  # noqa: PLR0913, PLR0917 (each is an option)
     believe: Believe = [],  # noqa: B006
 ) -> None:
     """Check certificates with a solver of choice."""
-    from verified_tir.cli.check import Options, run
 
-    options = Options(
-        directory, solver, regenerate, questions_only, jobs, executor, only, before, after, budget, quiet, json,
-        tuple(believe),
-    )  # fmt: skip
-    raise typer.Exit(run(options))
+    def work() -> int:
+        from verified_tir.cli.check import Options, run
+
+        options = Options(
+            directory, solver, regenerate, questions_only, jobs, executor, only, before, after, budget, quiet, json,
+            tuple(believe),
+        )  # fmt: skip
+        return run(options)
+
+    raise typer.Exit(apart(work, quiet=quiet))
 
 
 CACHE = """Show what is kept on disk between runs: compiled programs, and verdicts of the solver.

@@ -9,13 +9,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final, final
 
+from verified_tir.cli.reading import problem_with
+
 
 @final
 @dataclass(frozen=True, slots=True)
 class Found:
     """A file to verify: its place, how to call it, and whether the user named it (rather than a folder around it).
 
-    ``problem`` is set if there is no such file.  ``text`` stands for what the file contains, while it is being edited.
+    ``problem`` is set if it cannot be read.  ``name`` is set if one schedule was named, as ``FILE:NAME``.  ``text`` is
+    what the file contains, while it is being edited.
     """
 
     path: Path
@@ -23,6 +26,7 @@ class Found:
     explicit: bool
     problem: str = ""
     text: str | None = None
+    name: str = ""
 
 
 @final
@@ -49,32 +53,42 @@ def find_files(paths: Iterable[Path], exclude: Excluded = NOTHING_EXCLUDED) -> l
     Hidden folders, ``__pycache__``, virtual environments and what is excluded are not entered, unless they are given
     themselves.
     """
-    found: dict[Path, Found] = {}
+    found: dict[tuple[Path, str], Found] = {}
     for path in paths:
         for one in _below(path, exclude):
-            key = one.path.resolve()
+            key = one.path if one.problem else one.path.resolve(), one.name
             if key not in found or (one.explicit and not found[key].explicit):
                 found[key] = one
     return list(found.values())
 
 
+def split_name(where: str) -> tuple[Path, str]:
+    """``FILE:function`` as file and name (empty if none is given)."""
+    path, colon, name = where.rpartition(":")
+    return (Path(path), name) if colon and name.isidentifier() else (Path(where), "")
+
+
 def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
-    if path.is_dir():
+    if os.path.isdir(path):
         unreadable: list[OSError] = []
         for folder, inner, names in os.walk(path, onerror=unreadable.append):
             inner[:] = sorted(d for d in inner if _entered(Path(folder, d)) and Path(folder, d) not in exclude)
             for name in sorted(names):
                 file = Path(folder, name)
                 if name.endswith(".py") and file not in exclude:
-                    yield Found(file, str(file), explicit=False)
-        for problem in unreadable:
-            place = str(problem.filename)
-            yield Found(Path(place), place, explicit=True, problem=problem.strerror or "the folder cannot be read")
-    elif not path.exists():
-        yield Found(path, str(path), explicit=True, problem="there is no such file or folder")
+                    yield Found(file, str(file), explicit=False, problem=problem_with(file))
+        for bad in unreadable:
+            place = str(bad.filename)
+            yield Found(Path(place), place, explicit=True, problem=bad.strerror or "the folder cannot be read")
+        return
+    problem, (file, name) = problem_with(path), split_name(str(path))
+    if problem and name and not problem_with(file):
+        yield Found(file, str(file), explicit=True, name=name)
     else:
-        yield Found(path, str(path), explicit=True)
+        yield Found(path, str(path), explicit=True, problem=problem)
 
 
 def _entered(folder: Path) -> bool:
-    return not folder.name.startswith(".") and folder.name != "__pycache__" and not (folder / "pyvenv.cfg").exists()
+    return (
+        not folder.name.startswith(".") and folder.name != "__pycache__" and not os.path.exists(folder / "pyvenv.cfg")
+    )

@@ -8,14 +8,17 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TextIO, final
 
 import numpy as np
 
 from verified_tir import __version__
+from verified_tir.activity import Level, announce
+from verified_tir.cli.discover import split_name
 from verified_tir.cli.load import BadFileError, describe
 from verified_tir.cli.lower import complain, refusal_of
-from verified_tir.cli.programs import Proved, functions_of, split_name
+from verified_tir.cli.programs import Proved, functions_of
 from verified_tir.durations import duration
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.func import PrimFunc
@@ -25,7 +28,7 @@ from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.passes import Pipeline
 from verified_tir.report.error_codes import code_of_exception
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.replay_inputs import Array, shapes, symbols
+from verified_tir.schedule.replay_inputs import ELEMENTS, Array, extents_of, shapes, symbols
 from verified_tir.schedule.replay_layout import Masks, move, pad
 
 SCHEMA = 1
@@ -114,6 +117,8 @@ def _sizes(texts: tuple[str, ...]) -> dict[str, int | float]:
     found: dict[str, int | float] = {}
     for text in texts:
         name, _, value = text.partition("=")
+        if name.strip() in found:
+            raise RunError(f"--shape {text}: {name.strip()} is given twice")
         try:
             found[name.strip()] = int(value) if value.strip().lstrip("+-").isdigit() else float(value)
         except ValueError:
@@ -124,14 +129,17 @@ def _sizes(texts: tuple[str, ...]) -> dict[str, int | float]:
 def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float], options: Options) -> Ran:
     from verified_tir.codegen.build import build
 
+    announce(Level.FUNCTION, function.name)
     schedule = function.prove()
     theorem = pipeline.run(schedule)
+    announce(Level.STEP, "building")
     compiled = build(theorem)
     before = schedule.steps[0].before
     sizes = _values(before, wanted)
     arrays, masks = _inputs(before, theorem, sizes, options.seed)
     scalars = {p.name: sizes[p.name] for p in theorem.after.params if theorem.after.buffer_of(p) is None}
     given = {name: a.copy() for name, a in arrays.items()}
+    announce(Level.STEP, "the call")
     start = time.perf_counter()
     compiled(*[scalars[p.name] if (b := theorem.after.buffer_of(p)) is None else given[b.name]
                for p in theorem.after.params])  # fmt: skip
@@ -140,6 +148,7 @@ def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float]
     ran = Ran(function.name, sizes, shown, seconds, checksum_of(given))
     if options.check:
         ran.checked = True
+        announce(Level.STEP, "the interpreter")
         ran.difference = _compare(theorem.after, arrays, scalars, masks, given)
     return ran
 
@@ -155,7 +164,8 @@ def _values(func: PrimFunc, wanted: Mapping[str, int | float]) -> dict[str, Any]
     for name, v in known.items():
         value = wanted.get(name, SIZE if v.dtype.is_int else 1)
         if v.dtype.is_int and (not isinstance(value, int) or not v.dtype.min_value <= value <= v.dtype.max_value):
-            raise RunError(f"--shape {name}={value}: no {v.dtype}")
+            has = f"an integer from {v.dtype.min_value} to {v.dtype.max_value}"
+            raise RunError(f"--shape {name}={value}: {name} is {has}")
         found[name] = bool(value) if v.dtype.is_bool else value
     return found
 
@@ -164,11 +174,23 @@ def _inputs(before: PrimFunc, theorem: Refines, sizes: dict[str, Any], seed: int
     """Random arrays for the program as written, in the layouts of the lowered one."""
     extents = shapes(before, sizes)
     if extents is None:
-        raise RunError(f"{before.name}: these sizes give no shape; say others with --shape name=value")
+        raise RunError(f"{before.name}: {_no_arrays(before, sizes)}; choose others with --shape name=value")
     rng = np.random.default_rng(seed)
     plain = {b.name: random_array(rng, b.dtype, extents[b.name]) for b in before.buffers}
     arrays = move(theorem.relation, plain, sizes)
     return arrays, pad(theorem.after, theorem.paddings, arrays, sizes)
+
+
+def _no_arrays(func: PrimFunc, sizes: dict[str, Any]) -> str:
+    """Why there are no arrays of these sizes."""
+    extents = extents_of(func, sizes)
+    if extents is not None:
+        for name, dims in extents.items():
+            if prod(dims) > ELEMENTS:
+                has = f"{name} would have {prod(dims):,} elements"
+                return f"{has}, and this command makes arrays of at most {ELEMENTS:,}"
+    given = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+    return f"there are no arrays of the program's shapes with {given or 'these strides'}"
 
 
 def random_array(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...]) -> Array:

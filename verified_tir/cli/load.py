@@ -8,12 +8,14 @@ file does wrong becomes one :class:`BadFileError` with a place.
 from __future__ import annotations
 
 import inspect
+import io
 import itertools
 import linecache
 import sys
+import tokenize
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import final
@@ -65,6 +67,7 @@ def executed(path: Path, shown: str, text: str | None = None) -> Iterator[tuple[
             source = full.read_bytes() if text is None else text.encode()
             if b"\0" in source:  # Python says it in several ways
                 raise SyntaxError("the file contains null bytes")
+            _check_encoding(source, full)
             linecache.checkcache(str(full))
             if text is not None:  # the parser of programs asks for lines; those without a time are not read again
                 linecache.cache[str(full)] = (len(text), None, text.splitlines(keepends=True), str(full))
@@ -75,6 +78,23 @@ def executed(path: Path, shown: str, text: str | None = None) -> Iterator[tuple[
         except BaseException as problem:  # SystemExit too
             raise BadFileError(describe(problem, full, shown)) from None
         yield module, [s for s in made if belongs(s, module)]
+
+
+def _check_encoding(source: bytes, file: Path) -> None:
+    """:raises SyntaxError: if a text is not in its encoding, with the place; Python's message names neither."""
+    encoding = "utf-8"
+    with suppress(SyntaxError):  # an unknown encoding, which the compiler names, or a first line in another
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    try:
+        source.decode(encoding)
+    except UnicodeDecodeError as bad:
+        before = source[: bad.start].split(b"\n")
+        line = source.split(b"\n")[len(before) - 1].decode(errors="replace")
+        raise SyntaxError(
+            f"the byte 0x{source[bad.start]:02x} is not {bad.encoding.upper()}; save the file as UTF-8, or name its "
+            "encoding in the first line, as in # coding: latin-1",
+            (str(file), len(before), len(before[-1].decode(errors="replace")) + 1, line),
+        ) from None
 
 
 @contextmanager
@@ -127,7 +147,10 @@ def describe(problem: BaseException, file: Path, shown: str, line: int = 0) -> E
         case SystemExit(code=code):
             message = f"sys.exit({'' if code is None else repr(code)}) was called"
         case RecursionError():
-            message += "; does a function call itself without end?"
+            compiled = "during compilation" in message
+            message += (
+                f"; {'an expression is nested too deeply' if compiled else 'does a function call itself without end?'}"
+            )
         case OSError(filename=name) if name is not None and Path(name) == file:
             kind, message = "", problem.strerror or message
     details = "" if isinstance(problem, RecursionError) else "".join(traceback.format_exception(problem))

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO, final
 
 from verified_tir import __version__
+from verified_tir.activity import Level, announce
+from verified_tir.cli.discover import split_name
 from verified_tir.cli.load import BadFileError, describe
-from verified_tir.cli.programs import Proved, functions_of, split_name
+from verified_tir.cli.programs import Proved, functions_of
 from verified_tir.durations import duration
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
@@ -99,6 +101,7 @@ def _lower(path: Path, function: Proved, pipeline: Pipeline, options: Options, o
                 _show(record.after, out)
 
     start = time.perf_counter()
+    announce(Level.FUNCTION, function.name)
     try:
         done.proof = function.prove()
         done.proof_seconds = time.perf_counter() - start

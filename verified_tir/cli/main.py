@@ -5,7 +5,9 @@ Nothing heavy is imported before a command runs: ``vtir --help`` answers at once
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -72,6 +74,11 @@ _commands()
 
 def main() -> None:
     """The entry point of the command ``vtir``."""
+    if sys.stderr is None:  # closed by the caller
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        print("vtir: error: the standard output is closed", file=sys.stderr)
+        sys.exit(2)
     if hasattr(signal, "SIGPIPE"):  # `vtir lower … | head` ends like any other command
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     with seldom_collected():

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from verified_tir.activity import Level, announce
+from verified_tir.cli.reading import problem_with, text_of
 from verified_tir.graph.errors import GraphError
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ def is_model(path: Path) -> bool:
     if path.suffix == ".onnx":
         return True
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = text_of(path)
+    except ValueError:
         return False
     return any(line.startswith("@R.function") for line in text.split("\n"))
 
@@ -36,10 +38,8 @@ def load_model(path: Path, shapes: Sequence[str] = (), weights: int | None = Non
     :param weights: weights are random, with this seed; as in the file if ``None``.
     :raises GraphError: if there is no such file, it is not a model, or a node has no counterpart. The message names it.
     """
-    if path.is_dir():
-        raise GraphError(f"{path} is a folder; give one file")
-    if not path.is_file():
-        raise GraphError(f"there is no file {path}")
+    if problem := problem_with(path, None):
+        raise GraphError(f"{path}: {problem}")
     from verified_tir.graph.ir import with_sizes
 
     sizes = _sizes(shapes)
@@ -91,6 +91,7 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
     :raises GraphError: for a text that names no operator or layout, or an operator that no node of the graph has.
     """
     from verified_tir.graph.annotate import Annotations
+    from verified_tir.ir.node import IRError
 
     if pad not in PADDED:
         raise GraphError(f"--pad {pad}: choose from {', '.join(PADDED)}")
@@ -101,7 +102,7 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
             raise GraphError(f"--layout {text}: write operator=layout, as in conv2d=NCHW16c")
         try:
             found = Annotations({name: layout}, pad=cast("Pad", pad)).frozen(graph)
-        except GraphError as problem:
+        except (GraphError, IRError) as problem:
             raise GraphError(f"--layout {text}: {problem}") from None
         if not found:
             has = ", ".join(sorted({n.op.removeprefix("nn.") for n in graph.nodes})) or "no nodes"
@@ -114,13 +115,17 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
 
 
 @contextmanager
-def bar(what: str, *, quiet: bool) -> Iterator[Progress | None]:
+def bar(what: str, *, quiet: bool) -> Iterator[Progress]:
     """A bar where a person looks: on the terminal of the errors, if there is one."""
     from rich.console import Console
 
+    def tell(done: int, total: int, node: str) -> None:
+        announce(Level.STEP, f"{what} {node} ({done} of {total})")
+
+    announce(Level.FUNCTION, "")
     console = Console(stderr=True)
     if quiet or not console.file.isatty() or console.is_dumb_terminal:
-        yield None
+        yield tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

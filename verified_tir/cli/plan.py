@@ -59,7 +59,7 @@ def run(options: Options) -> int:
     except GraphError as problem:
         return complain(str(problem))
     except OSError as problem:
-        return complain(f"{problem.filename}: {problem.strerror}")
+        return complain(f"{problem.filename or 'a file could not be written'}: {problem.strerror}")
     except KeyboardInterrupt:
         print("vtir: interrupted", file=sys.stderr)
         return INTERRUPTED

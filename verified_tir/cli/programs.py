@@ -14,13 +14,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import final
 
+from verified_tir.activity import Level, announce
 from verified_tir.cli.load import BadFileError, describe, executed, line_of
+from verified_tir.cli.reading import problem_with, text_of
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import parse
 from verified_tir.report.error_codes import NOTHING_TO_DO, UNREADABLE_FILE
 from verified_tir.report.model import ErrorReport
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.spelling import meant
 
 
 @final
@@ -32,12 +35,6 @@ class Proved:
     prove: Callable[[], Schedule]
 
 
-def split_name(where: str) -> tuple[Path, str]:
-    """``FILE:function`` as file and name (empty if none is given)."""
-    path, colon, name = where.rpartition(":")
-    return (Path(path), name) if colon and name.isidentifier() else (Path(where), "")
-
-
 @contextmanager
 def functions_of(path: Path, name: str) -> Iterator[list[Proved]]:
     """The functions of a file; inside the block they can be proved.
@@ -47,15 +44,20 @@ def functions_of(path: Path, name: str) -> Iterator[list[Proved]]:
     :raises BadFileError: if the file cannot be read, or holds no such function.
     """
     shown = str(path)
-    if not path.is_file():
-        problem = "this is a folder; give one file" if path.is_dir() else "there is no such file"
-        raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0), code=UNREADABLE_FILE))
+    announce(Level.FILE, shown)
+    wrong = problem_with(path)
+    if wrong:
+        raise BadFileError(ErrorReport("", wrong, line_of(path, shown, 0), code=UNREADABLE_FILE))
     if _imports_us(path):
         with executed(path, shown) as (module, made):
             yield _chosen(_schedules(made), _programs(module), name, shown, path)
         return
     try:
-        found = parse(path.read_text(encoding="utf-8"), filename=str(path.resolve()))
+        text = text_of(path)
+    except ValueError as bad:
+        raise BadFileError(ErrorReport("", str(bad), line_of(path, shown, 0), code=UNREADABLE_FILE)) from None
+    try:
+        found = parse(text, filename=str(path.resolve()))
     except Exception as problem:
         raise BadFileError(describe(problem, path.resolve(), shown)) from None
     programs = [found] if isinstance(found, PrimFunc) else [f for _, f in found.functions]
@@ -81,7 +83,7 @@ def _proof(func: PrimFunc) -> Callable[[], Schedule]:
 def _scheduled(s: ScheduleFunction) -> Callable[[], Schedule]:
     def prove() -> Schedule:
         made = Schedule(s.program)
-        s.function(made)
+        s.apply(made)
         return made
 
     return prove
@@ -105,11 +107,12 @@ def _chosen(schedules: list[Proved], programs: list[Proved], name: str, shown: s
     if not name:
         if schedules or programs:
             return schedules or programs
-        problem = "there is no function to lower in this file"
-        raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0), code=NOTHING_TO_DO))
+        none = "there is no program in this file: no function is decorated with @T.prim_func or @schedule(program)"
+        raise BadFileError(ErrorReport("", none, line_of(path, shown, 0), code=NOTHING_TO_DO))
     found = [p for p in (*schedules, *programs) if p.name == name]
     if found:
         return found[:1]
     names = ", ".join(dict.fromkeys(p.name for p in (*schedules, *programs))) or "none"
-    problem = f"there is no function {name} in this file; there are {names}"
+    known = list(dict.fromkeys(p.name for p in (*schedules, *programs)))
+    problem = f"there is no function {name} in this file; there are {names}{meant(name, known)}"
     raise BadFileError(ErrorReport("", problem, line_of(path, shown, 0), code=NOTHING_TO_DO))

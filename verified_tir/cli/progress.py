@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from verified_tir.activity import Level, watched
 from verified_tir.cli.discover import Found
 from verified_tir.cli.verify import Listener
 from verified_tir.logic.solver import Solver
@@ -40,7 +41,7 @@ class _Queries(ProgressColumn):
 
 @final
 class Bar(Listener):
-    """A bar over the files, with the schedule at hand; gone when the run is over."""
+    """A bar over the files, with the schedule at hand and its step; gone when the run is over."""
 
     def __init__(self, console: Console, files: int) -> None:
         self._queries = _Queries()
@@ -50,18 +51,25 @@ class Bar(Listener):
             TimeElapsedColumn(),
             TextColumn("{task.description}"),
             self._queries,
+            TextColumn("{task.fields[step]}", style="dim", markup=False),
             console=console,
             transient=True,
             redirect_stdout=False,
         )
-        self._task = self._progress.add_task("", total=files)
+        self._task = self._progress.add_task("", total=files, step="")
+        self._watching = watched(self._announced)
 
     def __enter__(self) -> Bar:
+        self._watching.__enter__()
         self._progress.start()
         return self
 
     def __exit__(self, *args: object) -> None:
         self._progress.stop()
+        self._watching.__exit__(None, None, None)
+
+    def _announced(self, level: Level, what: str) -> None:
+        self._progress.update(self._task, step=what if level is Level.STEP else "")
 
     def file_begins(self, file: Found) -> None:
         self._progress.update(self._task, description=file.path.name)

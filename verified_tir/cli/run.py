@@ -15,6 +15,7 @@ from rich.console import Console
 from verified_tir import __version__
 from verified_tir.cli.changed import NoChanges, changes_since
 from verified_tir.cli.discover import NOTHING_EXCLUDED, Excluded, Found, find_files
+from verified_tir.cli.profile import Profile
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
@@ -53,6 +54,7 @@ class Options:
     exclude: Excluded = NOTHING_EXCLUDED
     changed_since: str | None = None
     project: Path | None = None
+    profile: bool = False
 
 
 @final
@@ -104,7 +106,8 @@ def run(options: Options, choose: Choose = list) -> int:
         if options.smt is not None:
             options.smt.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        print(f"vtir: {options.smt}: {problem.strerror}", file=sys.stderr)
+        why = "this is not a folder" if isinstance(problem, FileExistsError) else problem.strerror
+        print(f"vtir: error: --smt {options.smt}: {why}", file=sys.stderr)
         return 2
     try:
         files = _chosen(options, choose)
@@ -130,6 +133,11 @@ def run(options: Options, choose: Choose = list) -> int:
     if options.format in ("text", "github"):
         TextReport(out, detail).summary(report)
     return report.exit_code
+
+
+def show_nothing(why: str, form: Format) -> None:
+    """Write the document of a run that came to nothing."""
+    sys.stdout.write(formatted(Report((), 0.0, why), form, __version__))
 
 
 def _chosen(options: Options, choose: Choose) -> list[Found]:
@@ -168,24 +176,17 @@ def _run(
     brief: RefusalDetail = "nothing" if options.quiet or options.format != "text" else "briefly"
     detail: RefusalDetail = "all" if json or options.verbose else brief
     settings = Settings(
-        options.only,
-        budget,
-        json,
-        options.smt,
-        asked,
-        options.to_llvm,
-        written,
-        options.cache,
-        expected=detail,
-        diffs=options.diff,
-    )
+        options.only, budget, json, options.smt, asked, options.to_llvm, written, options.cache,
+        expected=detail, diffs=options.diff, profile=Profile() if options.profile else None,
+    )  # fmt: skip
     done: list[FileReport] = []
     interrupted = False
     listeners: _Listeners | None = None
     try:
         if files:
             warm_up(asked)
-        with bar_of(len(files)) if bar_of is not None else nullcontext() as bar:
+        profiled = settings.profile or nullcontext()
+        with profiled, bar_of(len(files)) if bar_of is not None else nullcontext() as bar:
             listeners = _Listeners(bar, text)
             for file in files:
                 done.append(verify_file(file, settings, listeners))
@@ -207,4 +208,5 @@ def _nothing(options: Options, files: list[Found]) -> str:
         return "there are no Python files in the folders given"
     if options.only:
         return f"no schedule's name contains {options.only!r}"
-    return f"no schedule was found: no function in {len(files)} file(s) is decorated with @schedule(program)"
+    where = "the file" if len(files) == 1 else f"the {len(files)} files"
+    return f"no schedule was found: no function in {where} is decorated with @schedule(program)"

@@ -99,7 +99,7 @@ def run(options: Options) -> int:
         print(f"vtir: refused: {with_code(str(refused), code_of_exception(refused))}", file=sys.stderr)
         return 1
     except OSError as problem:
-        return complain(f"{problem.filename}: {problem.strerror}")
+        return complain(f"{problem.filename or 'a file could not be written'}: {problem.strerror}")
     except KeyboardInterrupt:
         print("vtir: interrupted", file=sys.stderr)
         return 130

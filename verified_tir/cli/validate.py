@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
 from verified_tir import __version__
+from verified_tir.activity import Level, announce
+from verified_tir.cli.discover import split_name
 from verified_tir.cli.lower import complain
 from verified_tir.cli.pair_table import table
-from verified_tir.cli.programs import split_name
+from verified_tir.cli.reading import not_utf8, problem_with, text_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse
 from verified_tir.validate.batch import judge_file
 from verified_tir.validate.functions import spelled_out
 from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
 from verified_tir.validate.recorded import BadRecord, Record, read_records
+from verified_tir.validate.sizes import symbols
 from verified_tir.validate.verdict import new_races
 
 SCHEMA = 3
@@ -117,6 +121,8 @@ def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
     found = {}
     for text in texts:
         name, _, value = text.partition("=")
+        if name.strip() in found:
+            raise _Mistake(f"--shape {text}: {name.strip()} is given twice")
         try:
             found[name.strip()] = int(value)
         except ValueError:
@@ -127,22 +133,43 @@ def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
 def _functions(where: str) -> dict[str, PrimFunc]:
     path, name = split_name(where)
     try:
-        found = parse(path.read_text(encoding="utf-8"), filename=str(path))
-    except OSError as problem:
-        raise _Mistake(f"{path}: {problem.strerror or problem}") from None
-    except (ScriptError, UnicodeDecodeError) as problem:
+        text = text_of(path)
+    except ValueError as problem:
+        raise _Mistake(f"{path}: {problem}") from None
+    try:
+        found = parse(text, filename=str(path))
+    except ScriptError as problem:
         raise _Mistake(str(problem)) from None
     functions = {found.name: found} if isinstance(found, PrimFunc) else spelled_out(dict(found.functions))
     if not functions:
         raise _Mistake(f"{path}: there is no program in this file")
     if name and name not in functions:
-        raise _Mistake(f"{path}: there is no function {name}; there are {', '.join(functions)}")
+        has = f"there are {', '.join(functions)}"
+        raise _Mistake(f"{path}: there is no function {name}; {has}")
     return {name: functions[name]} if name else functions
+
+
+def _no_pair(options: Options) -> str:
+    """Why no pair of a file was compared."""
+    if options.only or options.group != "all":
+        return f"no pair with both programs has {options.only!r} in its id or kind, and the class {options.group}"
+    return "there is no pair in this file: each line is a JSON object with the texts before and after"
+
+
+def _check_symbols(sizes: Mapping[str, int], functions: Sequence[PrimFunc]) -> None:
+    """:raises _Mistake: for the size of a symbol that no function has."""
+    known = list(dict.fromkeys(v for f in functions for v in symbols(f)))
+    for name in sizes:
+        if name not in known:
+            has = f"there are {', '.join(known)}" if known else "the programs have none"
+            raise _Mistake(f"--shape {name}: there is no symbol of this name; {has}")
 
 
 def _from_files(before: str, after: str, sizes: Mapping[str, int], budget: Budget) -> Iterator[Judgement]:
     """Functions of one name are compared; single functions whatever their names."""
+    announce(Level.FILE, f"{before} and {after}")
     old, new = _functions(before), _functions(after)
+    _check_symbols(sizes, [*old.values(), *new.values()])
     if len(old) == len(new) == 1:
         yield judge(next(iter(old)), next(iter(old.values())), next(iter(new.values())), sizes, budget)
         return
@@ -150,6 +177,7 @@ def _from_files(before: str, after: str, sizes: Mapping[str, int], budget: Budge
     if missing:
         raise _Mistake(f"{after}: there is no function {missing[0]}, which {before} has; name one with FILE:FUNCTION")
     for name, func in old.items():
+        announce(Level.FUNCTION, name)
         yield judge(name, func, new[name], sizes, budget)
 
 
@@ -158,6 +186,9 @@ def _recorded(where: str, options: Options) -> Iterator[Record]:
     path = Path(where)
     if path.suffix not in (".jsonl", ".gz"):
         raise _Mistake(f"{path}: one file alone must be a .jsonl of recorded pairs; give two files, before and after")
+    if wrong := problem_with(path, None):
+        raise _Mistake(f"{path}: {wrong}")
+    announce(Level.FILE, where)
     count = 0
     try:
         for record in read_records(path):
@@ -166,6 +197,13 @@ def _recorded(where: str, options: Options) -> Iterator[Record]:
                 count += 1
                 if options.limit and count > options.limit:
                     return
+                announce(Level.FUNCTION, record.name)
                 yield record
     except OSError as problem:
         raise _Mistake(f"{path}: {problem.strerror or problem}") from None
+    except UnicodeDecodeError as problem:
+        raise _Mistake(f"{path}: {not_utf8(problem)}") from None
+    except (EOFError, zlib.error) as problem:
+        raise _Mistake(f"{path}: this is not a complete gzip file: {problem}") from None
+    if not count:
+        raise _Mistake(f"{path}: {_no_pair(options)}")

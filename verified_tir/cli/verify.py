@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 import traceback
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
+from verified_tir.activity import Level, announce
 from verified_tir.cli.discover import Found
 from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
 from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
@@ -17,7 +17,7 @@ from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.report.collect import RefusalDetail, input_of, refusal_of, steps_of
-from verified_tir.report.error_codes import BUG, UNREADABLE_FILE
+from verified_tir.report.error_codes import BUG, NOTHING_TO_DO, UNREADABLE_FILE
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -33,10 +33,12 @@ from verified_tir.report.smt import file_name, folder_for, write_obligations, wr
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.spelling import meant
 from verified_tir.schedule.verdicts import open_store
 
 if TYPE_CHECKING:
     from verified_tir.certificate.write import Written
+    from verified_tir.cli.profile import Profile
 
 
 @final
@@ -55,6 +57,7 @@ class Settings:
     :ivar to_llvm: compare the LLVM IR of every schedule that was proved with its program.
     :ivar expected: how much is said of refusals that were expected.
     :ivar programs: write out the program after each step.
+    :ivar profile: tells where the time of each schedule went.
     :ivar written: gets a certificate of every schedule that was proved.
     """
 
@@ -70,6 +73,7 @@ class Settings:
     expected: RefusalDetail = "all"
     programs: bool = False
     diffs: bool = False
+    profile: Profile | None = None
 
 
 class Listener:
@@ -115,6 +119,7 @@ def verify_file(file: Found, settings: Settings, listener: Listener) -> FileRepo
     done: list[ScheduleReport] = []
     error: ErrorReport | None = None
     warning = ""
+    announce(Level.FILE, file.shown)
     listener.file_begins(file)
     if file.problem:
         error = ErrorReport("", file.problem, SourcePlace(file.shown, 0), code=UNREADABLE_FILE)
@@ -123,15 +128,25 @@ def verify_file(file: Found, settings: Settings, listener: Listener) -> FileRepo
             with loaded(file.path, file.shown, file.text) as functions:
                 if not functions and file.explicit:
                     warning = "there is no function decorated with @schedule(program) in this file"
-                for name, function in named(functions):
-                    if settings.only.lower() in name.lower():
-                        done.append(verify_schedule(name, function, file, settings, listener))
+                found = named(functions)
+                if file.name and file.name not in dict(found):
+                    why = _no_schedule(file.name, dict(found))
+                    raise BadFileError(ErrorReport("", why, SourcePlace(file.shown, 0), code=NOTHING_TO_DO))
+                for name, function in found:
+                    if file.name in ("", name) and settings.only.lower() in name.lower():
+                        verified = verify_schedule(name, function, file, settings, listener)
+                        done.append(_profiled(verified, settings.profile))
                         listener.schedule_ends(done[-1])
         except BadFileError as bad:
             error = bad.report
     report = FileReport(file.shown, tuple(done), time.perf_counter() - start, error, warning)
     listener.file_ends(report)
     return report
+
+
+def _no_schedule(name: str, known: Iterable[str]) -> str:
+    has = f"there are {', '.join(known)}" if known else "there are none"
+    return f"there is no schedule {name} in this file; {has}{meant(name, known)}"
 
 
 def named(functions: Iterable[ScheduleFunction]) -> list[tuple[str, ScheduleFunction]]:
@@ -167,12 +182,13 @@ def verify_schedule(
     store = open_store(settings.cache)
     store = settings.during if store.folder is None else store
     solver = Solver(settings.budget, store=store)  # one for each schedule: verdicts do not depend on its neighbours
+    announce(Level.FUNCTION, name)
     listener.schedule_begins(name, solver)
     run = _Run()
     start = time.perf_counter()
     try:
         run.made = Schedule(function.program, solver=solver)
-        _complete(function.function(run.made))
+        function.apply(run.made)
         run.made.prove_race_free()
     except ScheduleError as refused:
         run.refused = refused
@@ -205,8 +221,13 @@ def verify_schedule(
         return _report(name, function, at, _Run(error=error, seconds=run.seconds), Settings())
 
 
+def _profiled(report: ScheduleReport, profile: Profile | None) -> ScheduleReport:
+    return report if profile is None else replace(report, profile=profile.take())
+
+
 def _exhibit(run: _Run, made: Schedule, at: SourcePlace) -> None:
     """An input that the theorem speaks of, or that there is none."""
+    announce(Level.STEP, "the search for an input")
     try:
         run.input = input_of(made.exhibit())
     except KeyboardInterrupt:
@@ -222,6 +243,7 @@ def _bug(message: str, at: SourcePlace, problem: Exception) -> ErrorReport:
 
 def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) -> None:
     """The validator's word; that it disagrees, or fails, is an error of the schedule."""
+    announce(Level.STEP, "the validator")
     try:
         validation = ask(made, asked)
     except KeyboardInterrupt:
@@ -242,6 +264,7 @@ def _to_llvm(run: _Run, made: Schedule, at: SourcePlace) -> None:
     """The executor's word on the LLVM IR; a difference is an error of the schedule."""
     from verified_tir.cli.to_llvm import to_llvm
 
+    announce(Level.STEP, "the comparison with LLVM IR")
     try:
         found = to_llvm(made)
     except KeyboardInterrupt:
@@ -285,12 +308,6 @@ def _report(name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, s
         machine_code=run.machine_code,
         input=run.input,
     )
-
-
-def _complete(result: object) -> None:
-    """A generator or coroutine would be a schedule of which nothing was run."""
-    if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
-        raise TypeError("a schedule is a plain function; this one yields or awaits, and nothing of it was run")
 
 
 def _outcome(expect: str, run: _Run) -> Outcome:

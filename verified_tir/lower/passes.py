@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias, TypeVar, final
 
+from verified_tir.activity import Level, announce
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Stmt
@@ -172,6 +173,7 @@ def run_pass(step: Pass, session: Session) -> PassRecord:
     races = len(session.races)
     begun = time.perf_counter()
     work = Lowering(session)
+    announce(Level.STEP, repr(step))
     try:
         with walked(repr(step), theorem.after), session.atomic():
             try:

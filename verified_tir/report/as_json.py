@@ -80,6 +80,7 @@ def _schedule(s: ScheduleReport) -> dict[str, Any]:
         "validated": None if s.opinion is None else _opinion(s.opinion),
         "machine_code": None if s.machine_code is None else _machine_code(s.machine_code),
         "input": None if s.input is None else _input(s.input),
+        "profile": {part: _seconds(seconds) for part, seconds in s.profile} or None,
         "program": s.program,
     }
 

@@ -256,6 +256,8 @@ class ScheduleReport:
     opinion: OpinionReport | None = None
     machine_code: MachineCodeReport | None = None
     input: InputReport | None = None
+    profile: tuple[tuple[str, float], ...] = ()
+    """Where the time went, if that was asked for: parts of vtir, and seconds."""
 
     @property
     def obligations(self) -> int:

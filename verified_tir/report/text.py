@@ -94,6 +94,7 @@ class TextReport:
             self._line(Text.assemble(("second opinion: ", "dim"), s.opinion.sentence), 4)
         if s.machine_code is not None and s.outcome.as_expected:
             self._line(Text.assemble(("machine code: ", "dim"), s.machine_code.sentence), 4)
+        self._profile(s)
         for refusal in s.expected_refusals:
             self._short_refusal(refusal)
         if s.refusal is not None:
@@ -143,6 +144,13 @@ class TextReport:
         self._line(Text.assemble(f"{head}: ", (", ".join(parts) or "none", style), f"; {tail}"))
 
     # -- pieces -----------------------------------------------------------------------------------------------------
+
+    def _profile(self, s: ScheduleReport) -> None:
+        """Where the time went: parts that took a hundredth of it or more."""
+        total = sum(seconds for _, seconds in s.profile)
+        for part, seconds in s.profile:
+            if seconds >= total / 100:
+                self._line(Text.assemble((f"{seconds / total:5.0%}  {duration(seconds):>7}  ", "dim"), part), 4)
 
     def _input(self, found: InputReport) -> None:
         """An input as a note: of interest where it was not run past all assumptions."""

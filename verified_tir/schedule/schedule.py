@@ -14,6 +14,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 
+from verified_tir.activity import Level, announce
 from verified_tir.elaborate.calls import Misfit
 from verified_tir.elaborate.claims import verify_program
 from verified_tir.elaborate.own_memory import with_own_memory
@@ -142,6 +143,7 @@ class Schedule(
         self._random = Random(seed)
         prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()
+        announce(Level.STEP, "the program itself")
         with walked("the program itself", program):
             if own := own_memory(program, prover):
                 alone = written is program
@@ -401,6 +403,7 @@ class Schedule(
         theorem, races = session.theorem, len(session.races)
         start = time.perf_counter()
         text = ", ".join(short(a) for a in arguments)
+        announce(Level.STEP, f"{name}({text})")
         reached = theorem
         try:
             with walked(f"{name}({text})", theorem.after), session.atomic():

@@ -72,7 +72,7 @@ def _record(place: str, line: str) -> Record:
         kind, args = str(fields.get("kind") or ""), str(fields.get("args") or "")
         name = f"{fields.get('id', place)} {kind}".strip()
         group, size = str(fields.get("class") or "all"), str(fields.get("size") or "any").partition("(")[0]
-    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as problem:
         raise BadRecord(f"{place}: no record with before and after ({type(problem).__name__})") from None
     if not isinstance(before, str) or not isinstance(after, str | None):
         raise BadRecord(f"{place}: before and after must be texts")

@@ -29,9 +29,20 @@ def input_shapes(graph: Any, sizes: Sizes, constants: Collection[str]) -> Iterat
     named = _named(inputs)
     given = _given(inputs, sizes, named)
     for i in inputs:
+        _check_dims(i)
         dims = i.type.tensor_type.shape.dim
         shape = [given.get(key, symbol(named[key])) if (key := _key(i, k)) else d.dim_value for k, d in enumerate(dims)]
         yield i.name, i.type.tensor_type.elem_type, shape
+
+
+def _check_dims(i: Any) -> None:
+    """:raises GraphError: for a dimension below -1; by some exporters' habit, -1 is one that is open."""
+    for k, d in enumerate(i.type.tensor_type.shape.dim):
+        if d.HasField("dim_value") and d.dim_value < -1:
+            raise GraphError(
+                f"the input {i.name} has size {d.dim_value} in dimension {k}; give the model sizes of 0 and more, or a "
+                "name for a size that is open"
+            )
 
 
 def _key(i: Any, k: int) -> tuple[str, int] | str:

@@ -75,6 +75,13 @@ def read_onnx(path: Path | str) -> Any:
         raise GraphError(f"there is no file {path}") from None
     except Exception as problem:  # the protocol's own errors, of many kinds
         said = shown(" ".join(str(problem).split()), 400)
+        if said.startswith("Field 'shape' of"):
+            raise GraphError(
+                f"{path}: an input or a result of the model has no shape; export the model with shapes, or add them "
+                "with onnx.shape_inference.infer_shapes"
+            ) from None
+        if said.startswith("No Op registered for"):
+            raise GraphError(f"{path}: the model has an operator that ONNX does not define: {said}") from None
         raise GraphError(f"{path} is not an ONNX model: {said or type(problem).__name__}") from None
     return model
 
