@@ -12,6 +12,7 @@ This guards against accidents.  It is no sandbox: a file that wants to deceive c
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -40,7 +41,7 @@ _FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def apart(work: Callable[[], int], *, quiet: bool = False, otherwise: Callable[[str], None] | None = None) -> int:
-    """Do the work of a command in a child process; gives its exit code.
+    """Do the work of a command in a child process; gives its exit code, with which the parent has ended.
 
     Where a fork is not possible or not safe (other threads run, or the output was replaced), the work is done here.
 
@@ -49,9 +50,8 @@ def apart(work: Callable[[], int], *, quiet: bool = False, otherwise: Callable[[
     """
     if not (hasattr(os, "fork") and threading.active_count() == 1 and sys.stdout is sys.__stdout__):
         return _worked(work)
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
+    _flush()
+    gc.freeze()  # a collection would touch, and so copy, all that the two processes share
     reading, writing = os.pipe()
     parent = os.getpid()
     child = os.fork()
@@ -59,7 +59,15 @@ def apart(work: Callable[[], int], *, quiet: bool = False, otherwise: Callable[[
         os.close(reading)
         return _child(work, writing, parent)
     os.close(writing)
-    return _Watch(child, reading, beats=not quiet and not sys.stderr.isatty()).exit_code(otherwise)
+    code = _Watch(child, reading, beats=not quiet and not sys.stderr.isatty()).exit_code(otherwise)
+    _flush()
+    os._exit(code)  # the child has ended as processes do; here that would take time, for the same reason
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
 
 
 def _worked(work: Callable[[], int]) -> int:
