@@ -173,6 +173,7 @@ def test_certificates_are_those_of_the_examples(verified_examples: Verified) -> 
         assert texts[0] == texts[1], f"{path.name} has changed: run make proofs"
 
 
+@pytest.mark.nightly
 def test_the_certificates_that_are_kept_are_whole() -> None:
     kept = json.loads((KEPT / MANIFEST).read_text(encoding="utf-8"))["certificates"]
     hashes = json.loads(HASHES.read_text(encoding="utf-8"))["certificates"]

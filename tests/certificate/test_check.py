@@ -30,6 +30,7 @@ from verified_tir.logic.standalone import body_of
 INSTALLED: tuple[SolverName, ...] = ("z3", "cvc5") if version("cvc5") else ("z3",)
 
 
+@pytest.mark.nightly
 def test_every_solver_proves_every_obligation(folder: Path) -> None:
     seen: list[tuple[int, int]] = []
     done = check_questions(folder, INSTALLED, progress=lambda n, total: seen.append((n, total)))
@@ -50,6 +51,7 @@ def test_a_question_is_asked_once(folder: Path) -> None:
     assert {budget for _, _, budget in executor.work} == {BUDGET}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("verdict", "code", "word"), [("unsat", 0, "proved"), ("sat", 1, "false"), ("unknown", 3, "undecided")]
 )
@@ -139,6 +141,7 @@ def test_only_some_certificates(folder: Path) -> None:
     assert set(done.answers) == {o["query"] for o in obligations(content(folder, "file/small"))}
 
 
+@pytest.mark.nightly
 def test_no_verdict_of_the_past_counts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Verdicts that are kept on disk are neither read nor written, replaying included."""
 
@@ -217,6 +220,7 @@ def count(folder: Path) -> tuple[dict[str, int], int]:
     return {k: len(v) for k, v in found.items()}, len({o["query"] for v in found.values() for o in v})
 
 
+@pytest.mark.nightly
 def test_the_report_of_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def lie(c: dict[str, object]) -> None:
         step = c["trace"][2]  # type: ignore[index]

@@ -150,7 +150,7 @@ FORGED: dict[str, tuple[Change, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("how", FORGED)
 def test_a_forger_is_found(folder: Path, how: str) -> None:
     """All hashes are right, each question that is there has its answer: what is computed again is something else."""
@@ -170,6 +170,7 @@ def test_a_forger_is_found(folder: Path, how: str) -> None:
     assert all(str(f).isprintable() for f in there)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "how", ["a question that asks nothing", "another claim", "fewer axioms", "another argument of a rule"]
@@ -222,7 +223,7 @@ MALFORMED: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("how", MALFORMED)
 def test_what_is_no_rule_ends_in_a_finding(folder: Path, how: str) -> None:
     text, problem = MALFORMED[how]
@@ -287,6 +288,7 @@ def test_a_certificate_of_the_first_schema(folder: Path) -> None:
     assert "certify again" in one.problem
 
 
+@pytest.mark.nightly
 def test_replaying_finds_other_calls(folder: Path) -> None:
     """The calls of primitives are notes: no proof rests on them, so only ``--regenerate`` looks at them."""
     forge(folder, replace("trace", 1, "arguments", 1, "index_map", "text", 2)("3 - j % 4"))

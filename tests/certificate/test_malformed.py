@@ -118,7 +118,7 @@ def agrees(*_: object) -> Iterator[Agrees]:
     yield Agrees()
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_what_is_malformed_is_said(
     seed: int, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -197,6 +197,7 @@ def test_padding_of_a_result_that_is_taken_for_granted_is_not_filled(owed: bool)
     assert found == ([] if owed else [wrong])
 
 
+@pytest.mark.nightly
 def test_what_padding_holds_is_read_as_a_number_only_if_it_is_one() -> None:
     """1 is written, and said to be ``T.abs(-1)``, which it is; that does not mean that the padding holds -1."""
     g = GraphBuilder("model")
@@ -373,6 +374,7 @@ def test_an_input_is_no_constant_of_the_model() -> None:
     assert steps_of(written, document, other)[0] == ["before: this is not the graph of the model"]
 
 
+@pytest.mark.nightly
 def test_a_plan_of_an_earlier_schema_is_refused(packed: tuple[Graph, Written, dict[str, Any]], tmp_path: Path) -> None:
     _, written, document = packed
     save(tmp_path, written.certificates, written.queries, {"m/plan": {**document, "schema": 3}}, written.constants)

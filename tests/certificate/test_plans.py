@@ -235,6 +235,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_that_is_sealed_again_is_found(written: Any, name: str) -> None:

@@ -124,6 +124,7 @@ def test_a_step_about_other_nodes_is_found(fused: Documents, lifted: Documents) 
     assert "its nodes are not those" in wrong_with(lifted, hoisted=steps(lambda s: s[:-1]))[0]
 
 
+@pytest.mark.nightly
 def test_other_graphs_are_found(fused: Documents, lifted: Documents) -> None:
     def after(old: str, new: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         return lambda d: {**d, "after": {**d["after"], "text": [line.replace(old, new) for line in d["after"]["text"]]}}

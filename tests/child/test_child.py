@@ -51,6 +51,7 @@ def test_a_child_that_raises_is_not_done() -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
 def test_memory_is_limited() -> None:
     code = "def handle(request, answer):\n    try:\n        answer(len(bytearray(10**9)))\n"

@@ -48,6 +48,7 @@ def test_the_json_document_says_so_too(tmp_path: Path) -> None:
     assert document["message"] in done.stderr
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("command", [("lower",), ("run",), ("run", "--check"), ("lower", "--json")])
 def test_other_commands_that_execute_files_notice_it_too(command: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path, bad="import verified_tir, os\nos._exit(0)\n")
@@ -56,6 +57,7 @@ def test_other_commands_that_execute_files_notice_it_too(command: tuple[str, ...
     assert "bad.py: the file ended the process with exit code 0" in done.stderr
 
 
+@pytest.mark.nightly
 def test_what_a_file_writes_to_descriptor_1_is_not_in_the_report(tmp_path: Path) -> None:
     loud = 'import os, subprocess, sys\n    os.write(1, b"raw\\n")\n    subprocess.run(["echo", "sub"])\n'
     loud += '    print("orig", file=sys.__stdout__, flush=True)\n'
@@ -65,6 +67,7 @@ def test_what_a_file_writes_to_descriptor_1_is_not_in_the_report(tmp_path: Path)
     assert done.stderr == "raw\nsub\norig\n"
 
 
+@pytest.mark.nightly
 def test_a_copy_that_a_file_makes_of_the_process_writes_no_report(tmp_path: Path) -> None:
     write(tmp_path, twice=GOOD.replace("    s.split", "    import os\n    os.fork()\n    s.split"))
     done = vtir("verify", "--json", "twice.py", cwd=tmp_path)
@@ -94,6 +97,7 @@ def ended(process: int) -> bool:
     return False
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("whole_group", [False, True])
 def test_a_signal_ends_both_processes(number: signal.Signals, whole_group: bool, tmp_path: Path) -> None:
@@ -108,6 +112,7 @@ def test_a_signal_ends_both_processes(number: signal.Signals, whole_group: bool,
     assert ended(child)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seconds", [1, 2.5])
 def test_an_interrupt_ends_the_processes_of_check(seconds: float, tmp_path: Path) -> None:
     """A terminal interrupts all processes of a command at once; one line is enough."""
@@ -138,6 +143,7 @@ def _group(process: str) -> int:
         return 0
 
 
+@pytest.mark.nightly
 def test_a_long_run_says_in_a_pipe_what_it_does(tmp_path: Path) -> None:
     process, quiet = running(tmp_path, seconds=11), running(tmp_path, "-q", seconds=11)
     assert process.communicate(timeout=50)[1].splitlines()[1:] == [

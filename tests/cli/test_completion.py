@@ -9,6 +9,7 @@ import pytest
 from tests.cli.files import vtir
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("words", "offered", "not_offered"),
     [

@@ -38,6 +38,7 @@ def test_json(tmp_path: Path) -> None:
     assert all(c["state"] == "ok" and c["detail"] for c in found["checks"])
 
 
+@pytest.mark.nightly
 def test_a_base_installation_is_well_and_learns_of_the_extras(tmp_path: Path) -> None:
     done = base(tmp_path, "doctor")
     assert done.returncode == 0, done.stdout + done.stderr

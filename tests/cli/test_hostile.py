@@ -111,7 +111,7 @@ def _patience() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_patience")
-@pytest.mark.sample(60)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=lambda a: " ".join(a)[:60])
 def test_a_hostile_input_ends_with_a_sentence(arguments: tuple[str, ...], folder: Path) -> None:
     done = invoke(*arguments, cwd=folder)
@@ -120,6 +120,7 @@ def test_a_hostile_input_ends_with_a_sentence(arguments: tuple[str, ...], folder
     assert (done.stderr + done.stdout).strip()
 
 
+@pytest.mark.nightly
 def test_outputs_that_cannot_be_written(folder: Path) -> None:
     def shell(line: str) -> subprocess.CompletedProcess[str]:
         vtir = f"{sys.executable} -c '{MAIN}'"

@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("arguments", "what", "extra"),
     [
@@ -73,6 +73,7 @@ def test_one_line_says_which_extra(arguments: str, what: str, extra: str, folder
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "arguments",

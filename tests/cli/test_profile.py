@@ -27,6 +27,7 @@ def test_each_schedule_has_a_table(tmp_path: Path) -> None:
     assert 80 <= sum(int(share) for share, _ in lines) <= 105
 
 
+@pytest.mark.nightly
 def test_the_document_has_it_where_it_was_asked_for(tmp_path: Path) -> None:
     write(tmp_path, busy=BUSY)
     (found,) = json.loads(invoke("verify", "busy.py", "--profile", "--json", cwd=tmp_path).stdout)["files"][0][

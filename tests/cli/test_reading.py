@@ -32,6 +32,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.sample(34)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: "-".join(c).replace("{}", "FILE"))
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_file_that_cannot_be_read(name: str, command: tuple[str, ...], tmp_path: Path) -> None:

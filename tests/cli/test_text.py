@@ -154,6 +154,7 @@ def test_verbose_shows_every_obligation(tmp_path: Path, capsys: pytest.CaptureFi
     assert bounds == " proved TIME trivial safety: A[i]: in bounds"
 
 
+@pytest.mark.nightly
 def test_verbose_shows_lemmas_and_expected_refusals_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     example = Path(__file__).parents[2] / "examples" / "row_summation.py"
     _, plain = verify(capsys, example)

@@ -85,6 +85,7 @@ def test_what_changes_is_verified_again(watching: Watching, folder: Path) -> Non
     assert watching.interrupt() == 0
 
 
+@pytest.mark.nightly
 def test_an_interrupt_while_verifying(folder: Path) -> None:
     write(folder, slow=HEAD + '@schedule(fill)\ndef slow(s):\n    import time\n    print("w8")\n    time.sleep(60)\n')
     found = Watching(folder, "slow.py")

@@ -96,7 +96,7 @@ def result_of(f: Callable[..., tuple[Any, bool]], *args: Any) -> Any:
         return UNDEF
 
 
-@pytest.mark.sample(18)
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 @pytest.mark.parametrize("op", [op for op in ARITHMETIC_OPS if op != "div"])
 def test_integer_arithmetic(op: Any, dtype: DType) -> None:
@@ -124,6 +124,7 @@ def test_float_arithmetic(op: Any, dtype: DType) -> None:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
 def test_comparisons(dtype: DType) -> None:
@@ -199,6 +200,7 @@ def test_fused_multiply_add(dtype: DType) -> None:
     agree([dtype] * 3, dtype, rows, want, lambda a, b, c: Call(a.dtype, "fma", (a, b, c)))
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integer_calls(dtype: DType) -> None:
@@ -214,7 +216,7 @@ def test_integer_calls(dtype: DType) -> None:
         agree([dtype], result, rows, want, lambda a, op=op, t=result: Call(t.with_lanes(a.dtype.lanes), op, (a,)))
 
 
-@pytest.mark.sample(11)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("source", TYPES, ids=str)
 def test_reinterpret(source: DType) -> None:
     for target in TYPES:

@@ -101,6 +101,7 @@ def test_views_of_another_type_on_a_target_without_pointer_casts() -> None:
         assert view.name in said and "no pointer casts" in said
 
 
+@pytest.mark.nightly
 def test_expressions_nested_deeply() -> None:
     """What can be built at all can be emitted; beyond that there is a message."""
     limit = sys.getrecursionlimit()

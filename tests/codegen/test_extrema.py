@@ -42,7 +42,7 @@ def test_the_outer_one_is_kept(form: str, dtype: str) -> None:
         agrees(HEAD.format(t=dtype) + FORMS[form].format(t=dtype, op=op, sign=sign, c=literal), dtype)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("form", [*FOUND, *CHOICES])
 def test_what_llvm_finds(form: str) -> None:
     for op, c in product(("max", "min"), ("1.0", "0.0")):
@@ -61,6 +61,7 @@ AWKWARD = (
 )
 
 
+@pytest.mark.sample(21)
 @pytest.mark.parametrize("form", REWORDED)
 def test_one_value_in_two_wordings(form: str) -> None:
     func = parse_func(HEAD.format(t="float32") + REWORDED[form].format(c="T.float32(1.0)"))
@@ -169,7 +170,7 @@ def test_branches_on_floats_become_vectors() -> None:
     assert " x i1>" in optimised_text(emit(parse_func(head + body), target).text, target)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("lanes", [1, 4])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 def test_order_of_awkward_values(dtype: str, lanes: int) -> None:

@@ -45,6 +45,7 @@ def test_a_refused_step_is_underlined_until_it_is_mended(tmp_path: Path) -> None
     with_editor(tmp_path, test)
 
 
+@pytest.mark.nightly
 def test_hovers_lenses_and_hints(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         text = GOOD + "    for k in range(2):\n        s.simplify()\n"
@@ -99,6 +100,7 @@ def test_expected_refusals_inform_and_unexpected_acceptance_is_an_error(tmp_path
     with_editor(tmp_path, test)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("last", "message", "place"),
@@ -204,6 +206,7 @@ def processes_in(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.nightly
 def test_only_schedule_files_are_executed(tmp_path: Path) -> None:
     async def test(editor: Editor) -> None:
         editor.open("other.py", "import verified_tir\nopen('touched', 'w').close()\nraise KeyError\n")

@@ -81,6 +81,7 @@ def test_a_line_of_the_schedule_leads_to_its_step(opened: Any) -> None:
     assert tab.locator("#step-2").is_visible()
 
 
+@pytest.mark.nightly
 def test_hovering_a_cell_marks_its_counterpart(opened: Any) -> None:
     tab = opened()
     figure = tab.locator("#step-1 figure.linked")
@@ -112,6 +113,7 @@ def test_light_and_dark_follow_the_system_and_the_button(opened: Any) -> None:
     assert len(light.screenshot()) > 10_000
 
 
+@pytest.mark.nightly
 def test_a_page_can_be_read_without_javascript(opened: Any) -> None:
     tab = opened(java_script_enabled=False)
     assert not tab.locator("#theme").is_visible()
@@ -124,12 +126,14 @@ def test_a_page_can_be_read_without_javascript(opened: Any) -> None:
     assert tab.locator("#refused-1").is_visible()
 
 
+@pytest.mark.nightly
 def test_a_small_window_scrolls_down_only(opened: Any) -> None:
     for where in (REFUSED, LARGEST):
         tab = opened(where, viewport={"width": 380, "height": 700})
         assert tab.evaluate("document.documentElement.scrollWidth") <= 380
 
 
+@pytest.mark.nightly
 def test_the_largest_page_has_few_elements(opened: Any) -> None:
     tab = opened(LARGEST)
     assert tab.locator("main section").count() == 9
@@ -142,6 +146,7 @@ def test_the_largest_page_opens_in_less_than_a_second(opened: Any) -> None:
     assert tab.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 1000
 
 
+@pytest.mark.nightly
 def test_what_needs_a_name_for_a_screen_reader_has_one(opened: Any) -> None:
     tab = opened()
     for role in ("banner", "navigation", "main", "contentinfo"):
@@ -155,6 +160,7 @@ def test_what_needs_a_name_for_a_screen_reader_has_one(opened: Any) -> None:
     assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
+@pytest.mark.nightly
 def test_it_prints_light_and_without_what_cannot_be_pressed(opened: Any) -> None:
     tab = opened(color_scheme="dark")
     tab.emulate_media(media="print", color_scheme="dark")

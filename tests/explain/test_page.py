@@ -58,6 +58,7 @@ class _Strict(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("where", SCHEDULES)
 def test_a_page_is_well_formed_small_and_needs_no_network(where: str) -> None:
     html = page(example(where))

@@ -40,6 +40,7 @@ def given_array(dtype: str = "float32", n: int = 6, stride: int = 1) -> Any:
     return strided_copy(made, (stride * made.itemsize,))
 
 
+@pytest.mark.nightly
 @SETTINGS
 @given(TARGET.cases())
 def test_machine_code_is_right(case: CodegenCase) -> None:

@@ -57,6 +57,7 @@ def test_steps_that_are_right() -> None:
     assert ("TVM pass", "tirx.FlattenBuffer") in outcome.covered
 
 
+@pytest.mark.nightly
 def test_a_step_that_tvm_gets_wrong_is_counted_and_no_finding() -> None:
     seen = Observed()
     Tvm(isolated=False).check(case([Plan("loop_partition", (1, 2, 0, 0))]), seen)
@@ -64,6 +65,7 @@ def test_a_step_that_tvm_gets_wrong_is_counted_and_no_finding() -> None:
     assert seen.covered["TVM bug", "loop_partition"] == 1
 
 
+@pytest.mark.nightly
 def test_a_bug_that_is_not_on_the_list_is_news(monkeypatch: Patch) -> None:
     monkeypatch.delitem(KNOWN, "loop_partition")
     seen = Observed()
@@ -156,6 +158,7 @@ def f(A: T.Buffer((1,), "int32"), C: T.Buffer((1,), "int32")):
     assert outcome.wrong == [] and outcome.counts["refused by TVM"] == 2
 
 
+@pytest.mark.nightly
 def test_what_tvm_raises_is_a_refusal() -> None:
     """TVM's C++ raises ``KeyError`` for a loop around a block of blocks: that is none of ours."""
     text = PLAIN.replace("(4, 4)", "(3, 3)").replace("grid(4, 4", "grid(3, 3").replace("4)", "3)")
@@ -181,6 +184,7 @@ def f(A: T.Buffer((1,), "int32")):
     assert outcome.counts["round trips"] == 1 and outcome.wrong == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("rows", [2, 4])
 def test_parameters_in_another_layout_are_not_run(rows: int) -> None:
     """The machine's arrays are others than the interpreter's; the passes are judged all the same."""

@@ -62,6 +62,7 @@ def test_what_passes_make_a_question_about_nan_is_tvms(body: str) -> None:
     assert any(t.bugs for t in outcome)
 
 
+@pytest.mark.nightly
 def test_a_pass_that_was_not_judged_is_asked_again_on_the_arguments() -> None:
     text = """
 @T.prim_func(s_tir=True)

@@ -146,6 +146,7 @@ CERTIFICATES = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", CERTIFICATES)
 def test_a_planted_fault_of_the_check_of_certificates_shows(

@@ -62,6 +62,7 @@ FUNCTIONS = {"library.f": channel_sums(1), "library.f_nhwc": channel_sums(3)}
 X = np.random.default_rng(1).integers(-3, 4, (1, 4, 3, 3)).astype(np.float32)
 
 
+@pytest.mark.nightly
 def test_an_opaque_program_on_the_word_of_the_caller() -> None:
     graph = between_convolutions()
     frozen = Annotations({"conv2d": "NHWC"}).frozen(graph)

@@ -52,6 +52,7 @@ def main(x: R.Tensor((2, 4, 5, 5), "float32"), weight: R.Tensor((4, 4, 3, 3), "f
         write_plan(made, "model")
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("op", "attrs", "moved"),

@@ -26,7 +26,7 @@ CASES = {c.name: c for c in cases()}
 FIFTH = list(CASES)[::5]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", CASES)
 def test_reading(name: str) -> None:
     found = judged(CASES[name], "check")
@@ -72,6 +72,7 @@ def _loop() -> None:
         pass
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("do", "wrong"),
@@ -97,6 +98,7 @@ def test_what_the_judge_says(do: object, wrong: str, commands: dict[str, object]
     assert re.search(wrong, found.wrong), found
 
 
+@pytest.mark.nightly
 def test_results_that_are_not_onnxruntimes_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     import numpy as np
 

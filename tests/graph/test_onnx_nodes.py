@@ -81,6 +81,7 @@ def known(name: str, module: str) -> Any:
         return cases(module)[f"test_{name}"]
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", MODULES)
 def test_cases_of_the_onnx_package(name: str) -> None:

@@ -56,6 +56,7 @@ def computed(*what: Any, **how: Any) -> list[Any]:
 NONE = np.zeros((0, 3), np.float32)
 
 
+@pytest.mark.sample(9)
 @pytest.mark.parametrize(
     ("op", "operands", "attributes", "expected"),
     [
@@ -79,7 +80,7 @@ def test_a_reduction_of_nothing_is_its_neutral_element(op: str, operands: Any, a
 X = f4([nan, 1, 2], [1, nan, 2], [1, 2, nan], [-0.0, 0.0, -0.0], [inf, -inf, 1])
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("op", "operands", "attributes", "expected"),
     [
@@ -126,6 +127,7 @@ def test_a_part_that_nobody_names_is_a_part() -> None:
     np.testing.assert_array_equal(found, [2, 3, 4, 5])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("known", [[], [0]])
 def test_softmax_before_opset_13_goes_over_all_dimensions_from_its_axis_on(known: list[int]) -> None:
     ones = np.ones((2, 3, 4), np.float32)
@@ -135,6 +137,7 @@ def test_softmax_before_opset_13_goes_over_all_dimensions_from_its_axis_on(known
     np.testing.assert_allclose(found, -np.log(12 * ones), rtol=1e-6)
 
 
+@pytest.mark.nightly
 def test_layer_normalization_computes_in_the_type_of_stash() -> None:
     """The squares are too large for 16 bits."""
     x = np.array([[1000, 2000, 3000, 10000]], np.float16)
@@ -565,7 +568,7 @@ def test_truths_are_put_together_as_zeros_and_ones(reduction: str, expected: lis
     np.testing.assert_array_equal(y, np.array(expected, bool))
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("known", [[], [0]])
 @pytest.mark.parametrize(
     ("op", "operand", "attributes", "expected"),

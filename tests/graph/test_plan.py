@@ -47,6 +47,7 @@ def test_layouts_flow_through_and_weights_are_packed() -> None:
     np.testing.assert_array_equal(evaluate(made.graph, [x]), evaluate(graph, [x]))
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("op", "attrs", "rows", "weights"),

@@ -162,6 +162,7 @@ def f(A: T.Buffer((257, 65), "float32")):
     assert [w.partition(":")[0] for w in made.refused] == ["wave"]
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "func",

@@ -234,13 +234,14 @@ def test_tvm_changes_the_result(name: str) -> None:
     replayed(scheduled(wrong, steps))
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", EVERY)
 def test_tvm_does_not_change_its_neighbour(name: str) -> None:
     _, right, steps = EVERY[name]
     assert scheduled(right, steps).status == "equal"
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", VISIBLE)
 def test_the_machine_shows_it(name: str) -> None:

@@ -59,6 +59,7 @@ def test_what_is_fused_does_what_the_calls_do(build) -> None:
     assert reports["FuseTIRInner"].status == "equal", [(r.step, r.status, r.text) for r in reports.values()]
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("old", "new"),

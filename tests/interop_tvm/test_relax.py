@@ -57,7 +57,7 @@ def one(op: str, *shapes: tuple[int | str, ...], **attrs: Any) -> Callable[[Grap
     return make
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("make", "sizes"),
     [

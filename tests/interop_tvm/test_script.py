@@ -38,7 +38,7 @@ def through_tvm(text: str) -> str:
     return written
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n not in BEYOND_TVM])
 def test_tvm_reads_what_we_write(name: str) -> None:
     through_tvm(script(parse(PROGRAMS[name])))
@@ -50,6 +50,7 @@ def test_programs_come_back_from_tvm_unchanged(name: str) -> None:
     assert structural_equal(parse(through_tvm(script(module))), module)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", [n for n in CHANGED_BY_TVM if n != "calls"])
 def test_what_tvm_writes_is_read_and_stays(name: str) -> None:
@@ -113,6 +114,7 @@ def scheduled() -> dict[str, str]:
     return found
 
 
+@pytest.mark.nightly
 def test_what_tvm_makes_of_a_program_is_read() -> None:
     for stage, text in scheduled().items():
         module = parse(text, stage)

@@ -45,6 +45,7 @@ def test_tvm_applies_our_traces() -> None:
     same(s, sch)
 
 
+@pytest.mark.nightly
 def test_we_apply_traces_of_tvm() -> None:
     sch = tvm_schedule(7)
     block = sch.get_sblock("C")

@@ -83,6 +83,7 @@ def test_a_stretch_is_bridged_only_if_nothing_happened_in_between_unseen() -> No
     assert [r.status for r in instrument.reports] == ["unknown", "unknown"]
 
 
+@pytest.mark.nightly
 def test_functions_that_differ_in_their_names_are_compared_once() -> None:
     names = [f"f{k}" for k in range(5)]
     instrument = watched(

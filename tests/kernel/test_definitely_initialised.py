@@ -169,7 +169,7 @@ def test_what_was_initialised_and_updated_is_defined(name: str) -> None:
 
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_its_neighbours_are_refused(name: str) -> None:
-    with pytest.raises((Refuted, Undecided), match=r"branch on undef"):
+    with pytest.raises((Refuted, Undecided), match=r"depends on nothing undefined"):
         Schedule(ILLEGAL[name])
     func = parse_func(ILLEGAL[name])
     args = {"A": -np.ones((4, 3), np.float32), "C": np.zeros(4, np.float32), "n": 0}

@@ -68,7 +68,7 @@ def refusal(body: str, more: str = "") -> Refuted:
         ("X[0] = 8 % X[1]", "no division by zero", "if X[1] > 0:\n    X[0] = 8 % X[1]"),
         (
             "t = T.alloc_buffer((1,), 'float32')\nif t[0] > T.float32(0):\n    B[0] = A[0]",
-            "a branch on undef",
+            "depends on nothing undefined",
             "t = T.alloc_buffer((1,), 'float32')\nt[0] = A[1]\nif t[0] > T.float32(0):\n    B[0] = A[0]",
         ),
         (
@@ -234,13 +234,13 @@ def f(a: T.handle, n: T.int32):
         (  # a NaN has no bits
             'A: T.Buffer((4,), "float32")',
             'v = T.decl_buffer((4,), "int32", data=A.data)\nif v[0] > 0:\n    C[0] = 1',
-            "a branch on undef",
+            "depends on nothing undefined",
             'v = T.decl_buffer((4,), "float32", data=A.data)\nif v[0] > T.float32(0):\n    C[0] = 1',
         ),
         (  # and not every byte is a bool
             'A: T.Buffer((4,), "int8")',
             'v = T.decl_buffer((4,), "bool", data=A.data)\nif v[0]:\n    C[0] = 1',
-            "a branch on undef",
+            "depends on nothing undefined",
             'v = T.decl_buffer((4,), "uint8", data=A.data)\nif v[0] > T.uint8(0):\n    C[0] = 1',
         ),
     ],

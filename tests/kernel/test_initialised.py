@@ -235,6 +235,7 @@ def branching_programs(draw: Draw) -> PrimFunc:
     return program("\n".join(lines), 'X: T.Buffer((4,), "int32"), Y: T.Buffer((4,), "int32")')
 
 
+@pytest.mark.nightly
 def test_programs_that_are_accepted_have_a_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
     accepted: list[PrimFunc] = []
     solver = Solver(budget=300_000)

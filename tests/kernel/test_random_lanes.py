@@ -274,6 +274,7 @@ def disagreeing(func: PrimFunc, rule: Vectorize, count: Counter[str]) -> str | N
     return None if problem is None else f"{script(func)}\n--->\n{script(result.after)}\n{problem}"
 
 
+@pytest.mark.nightly
 def test_accepted_lanes_store_what_the_loop_stored() -> None:
     count: Counter[str] = Counter()
 

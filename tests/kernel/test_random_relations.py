@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -94,6 +95,7 @@ def outcome(func: PrimFunc, array: Any, n: int, defined: Any = None) -> Any:
         return None
 
 
+@pytest.mark.nightly
 @SETTINGS
 @given(st.data())
 def test_padding_holds_its_value_at_exit(data: Any) -> None:

@@ -147,6 +147,7 @@ def reordering(draw: Draw) -> tuple[PrimFunc, Reorder]:
     return func, rule
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("turn", range(4))
 def test_whenever_it_applies_the_interpreter_agrees(turn: int) -> None:
     @CALM
@@ -163,6 +164,7 @@ def test_whenever_it_applies_the_interpreter_agrees(turn: int) -> None:
     run()
 
 
+@pytest.mark.nightly
 def test_many_of_them_apply() -> None:
     seen: list[bool] = []
 

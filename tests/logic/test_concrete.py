@@ -46,6 +46,7 @@ def test_a_fused_multiply_add_is_the_interpreter_s(sort: str) -> None:
         assert key(ready.value([x, y, -z])) == key(exact(x, y, -z)), (x, y, -z)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("op", ["fp.add", "fp.sub", "fp.mul"])
 @pytest.mark.parametrize("sort", SORTS)

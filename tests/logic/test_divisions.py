@@ -72,6 +72,7 @@ TRUE = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", TRUE)
 def test_what_z3_alone_does_not_decide_is_proved(name: str) -> None:
     assert has_many_divisions(TRUE[name]) or len(bits(X, COUNT)) <= FEW

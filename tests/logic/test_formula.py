@@ -153,6 +153,7 @@ def test_constants_fold_to_what_the_solver_computes(builder: Callable[..., Term]
     assert isinstance(Solver().prove((), f.and_(*claims)), Proved)
 
 
+@pytest.mark.nightly
 @settings(max_examples=few(100, 400), deadline=None, database=None, derandomize=True)
 @given(bool_terms(4), st.tuples(*[st.integers(-4, 4) for _ in INTS]), st.tuples(*[st.booleans() for _ in BOOLS]))
 def test_folding_changes_no_meaning(pair: tuple[Term, Term], ints: tuple[int, ...], bools: tuple[bool, ...]) -> None:

@@ -130,6 +130,7 @@ for di in range(2):
 """)  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_a_boundary_that_moves() -> None:
     text = "for i in range(8):\n    for j in range(4):\n        if {}:\n            C[i, j] = T.float32(0.0)"
     square = 'C: T.Buffer((8, 4), "float32"), n: T.int32'

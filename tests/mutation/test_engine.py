@@ -129,6 +129,7 @@ def test_each_mutant_is_killed_by_the_test_that_sees_it(first: tuple[list[Result
     ]
 
 
+@pytest.mark.nightly
 def test_only_tests_that_reach_the_place_are_run(first: tuple[list[Result], list[dict[str, Any]]]) -> None:
     survivor = first[0][3]
     assert (survivor.ran, survivor.of) == (2, 2)

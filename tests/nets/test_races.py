@@ -88,6 +88,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("body", "fine"), CASES, ids=range(len(CASES)))
 def test_what_is_refused_shows_in_some_order_and_what_is_accepted_in_none(body: str, fine: bool) -> None:
     func = program(body, TWO)

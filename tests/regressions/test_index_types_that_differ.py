@@ -31,6 +31,7 @@ def test_the_reader_casts(first: str, second: str, read: str) -> None:
     assert f"B[i] = {read} + T.float32(1.0)".replace("'", '"') in s.script()
 
 
+@pytest.mark.nightly
 def test_what_was_read_must_still_be_there() -> None:
     changed = PROGRAM.replace("    for i in range({1}):", "    A[7] = T.float32(0)\n    for i in range({1}):")
     with pytest.raises(ScheduleError, match="compute_inline"):

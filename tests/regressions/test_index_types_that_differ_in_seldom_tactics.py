@@ -26,7 +26,7 @@ def main(A: T.Buffer((6,), "int32"), B: T.Buffer((6,), "int32")):
 """
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("first", "second", "read"),
     [

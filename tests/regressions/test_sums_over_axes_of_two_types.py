@@ -43,6 +43,7 @@ def test_operands_are_padded_whatever_types_axes_and_loops_have(
     assert {"A_pad", "B_pad", "C_pad"} <= {b.name for b in s.buffers}
 
 
+@pytest.mark.nightly
 def test_an_operand_that_is_padded_twice_needs_one_extent() -> None:
     square = MATMUL.replace("A[vi, vk]", "A[vi, vk] * A[vk, vj]").replace("{1}", "{2}").replace("{4}", "{5}")
     s = Schedule(square.format("6", "", "6", "6", "", "T.int64(6)"))

@@ -46,6 +46,7 @@ def texts(program: str) -> tuple[Schedule, list[str]]:
     return s, [emitted, str(optimise(emitted, Target.host(2))[0])]
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("element", "viewed", "value"),

@@ -52,6 +52,7 @@ def test_all_obligations_have_codes() -> None:
     assert not [k for k in kinds if not k.endswith(tuple(codes.SAFETY))]
 
 
+@pytest.mark.sample(14)
 @pytest.mark.parametrize("page", [p for p in PAGES.values() if p.example and not p.is_console], ids=lambda p: p.code)
 def test_examples_in_python(page: Page) -> None:
     with pytest.raises(Exception) as raised:

@@ -158,6 +158,7 @@ def comparable(notebook: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_notebook_runs_and_its_outputs_are_fresh() -> None:
     import nbclient

@@ -75,7 +75,7 @@ FORMS: dict[str, tuple[str, Callable[[Schedule], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", FORMS)
 def test_a_producer_in_any_form(name: str) -> None:
     producer, steps, result = FORMS[name]

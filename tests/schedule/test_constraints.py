@@ -457,6 +457,7 @@ def test_what_results_hold_at_the_end_is_proved_there(value: str, holds: bool) -
             s.assume(bits(s), "B", at_end=True)
 
 
+@pytest.mark.nightly
 def test_minus_zero_is_another_element() -> None:
     s = padded("A[i] * -1.0")
     s.remove_branching_through_overcompute("B", around=True)

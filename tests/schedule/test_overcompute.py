@@ -75,7 +75,7 @@ HARMLESS = {
 }
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", HARMLESS)
 def test_neutral_elements(name: str) -> None:
     s = accepted(HARMLESS[name], overcompute)
@@ -93,6 +93,7 @@ HARMFUL = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", HARMFUL)
 def test_no_neutral_element(name: str) -> None:
     refused(HARMFUL[name], overcompute, NO_OP)
@@ -154,6 +155,7 @@ def test_the_example_of_the_rfc_reads_past_the_end() -> None:
     assert "A[(io + (ii + f) // 4) % 4, (ii + f) % 4]" in body(s)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("program", "claim"),
     [
@@ -341,6 +343,7 @@ for io, ii in T.grid(3, 8):
 CONV = buffers(A="3x8 float32", F="3 float32", B="3x8 float32")
 
 
+@pytest.mark.nightly
 def test_the_convolution_whose_padding_writes_itself() -> None:
     def steps(s: Schedule) -> None:
         s.hoist_expression(HoistConditional.BOOLEAN_EXPRESSION)

@@ -57,6 +57,7 @@ def row_summation(a: T.handle, b: T.handle):
 """
 
 
+@pytest.mark.nightly
 def test_the_row_sum_of_rfc_77() -> None:
     s = Schedule(ROW_SUMMATION)
     s.transform_layout("A", lambda i, j: [i, j // 4, j % 4], pad_value=0)

@@ -40,6 +40,7 @@ def test_neutral_padding(op: str, dtype: str) -> None:
     assert (b == ufunc(ufunc.reduce(a, axis=1), np.asarray(5, dtype))).all()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("op", "pad_value"), [("|", 2), ("^", 1), ("&", 0)])
 def test_other_padding_is_refused(op: str, pad_value: int) -> None:
     with pytest.raises(Refuted, match="bits that are there already") as refused:

@@ -162,6 +162,7 @@ def test_a_factor_without_the_loop_must_be_finite() -> None:
     accepted(scaled(), lambda s: s.pad_einsum("C", [4, 1]))
 
 
+@pytest.mark.nightly
 def test_a_sum_that_may_be_a_negative_zero() -> None:
     remedy = "(C may be -0.0, and -0.0 + 0.0 is 0.0: let the sum begin with 0.0)"
     text = scaled(start="-0.0").replace("D[i]\n", "A[i, k]\n")
@@ -173,6 +174,7 @@ def test_a_sum_that_may_be_a_negative_zero() -> None:
     accepted(accumulated.replace("float32", "int16"), lambda s: s.pad_einsum("C", [4, 4]))
 
 
+@pytest.mark.nightly
 def test_an_empty_sum_initialises_nothing() -> None:
     """As decompose_reduction: where the loop may make no iteration the zeros would be stored all the same."""
     text = product().replace("(7, 6)", '(7, "l")').replace("(6, 5)", '("l", 5)').replace("(7, 5, 6)", "(7, 5, l)")

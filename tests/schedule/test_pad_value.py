@@ -298,6 +298,7 @@ def copied_first(s: Schedule) -> None:
     s.sequential_buffer_access("A_local")
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("steps", [then_rows, after_rows, split, copied, copied_and_moved, copied_first])
 def test_padding_is_known_through_later_steps(steps: Steps) -> None:
@@ -372,6 +373,7 @@ def test_an_old_index_out_of_bounds_is_refused_with_its_place() -> None:
         s.transform_layout("A", IN_FOURS, pad_value=lambda io, ii: a[io * 4 + ii])
 
 
+@pytest.mark.nightly
 def test_forbidden_padding_is_not_repeated() -> None:
     def steps(s: Schedule) -> None:
         s.transform_layout("A", IN_FOURS)

@@ -298,7 +298,7 @@ for y in range(16):
 }  # fmt: skip
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(9)
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_accepted(name: str) -> None:
     producer, consumer, steps, part = ACCEPTED[name]

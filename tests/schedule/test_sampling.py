@@ -76,6 +76,7 @@ def drawn(s: Schedule) -> tuple[list[int], int, str]:
     )
 
 
+@pytest.mark.nightly
 def test_what_is_drawn_follows_from_the_seed() -> None:
     first, second = Schedule(STAGES, seed=5), Schedule(STAGES)
     second.seed(5)

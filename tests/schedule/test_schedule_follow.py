@@ -21,7 +21,7 @@ ROWS_IN_FOURS = lambda i, j: [i, j // 4, j % 4]  # noqa: E731
 # -- sequential_buffer_access ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(11)
 @pytest.mark.parametrize(
     ("name", "buffer", "index_map", "names"),
     [
@@ -169,7 +169,7 @@ def overcomputed(layouts: dict[str, tuple[Any, Any]], follow: str) -> Steps:
     return steps
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "layouts", "follow"),
     [
@@ -187,6 +187,7 @@ def test_branches_that_need_not_be(name: str, layouts: dict[str, tuple[Any, Any]
     accepted(name, overcomputed(layouts, follow))
 
 
+@pytest.mark.nightly
 def test_one_condition_of_two_is_overcomputed(golden: Golden) -> None:
     """Each condition is tried by itself: the rows of A and C are padded, the columns of B and C are not."""
 
@@ -242,6 +243,7 @@ def test_local_buffers_are_overcomputed(golden: Golden) -> None:
     golden("overcompute_caches.txt", accepted("cached", steps).script())
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "layouts", "follow", "claim"),
     [
@@ -290,6 +292,7 @@ def test_nothing_to_overcompute() -> None:
 # -- simplify ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sample(39)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_a_second_simplification_changes_nothing(name: str) -> None:
     s = Schedule(program(name))

@@ -362,7 +362,7 @@ def test_a_matrix_product_in_three_levels(golden: Golden) -> None:
     golden("matmul_three_levels.txt", accepted("matmul", steps).script())
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_every_loop_of_every_program_can_be_split(name: str) -> None:
     s = Schedule(program(name))

@@ -208,7 +208,7 @@ def test_what_the_solver_cannot_decide_is_run() -> None:
 # -- kinds -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "loop"),
     [("relu_1d", "i"), ("add_2d", "j"), ("stencil", "x"), ("matmul", "i"), ("softmax", "i"), ("gather", "i"),

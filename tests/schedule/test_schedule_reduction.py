@@ -61,6 +61,7 @@ def tiled(s: Schedule) -> list[object]:
     return [i0, j0, k0, i1, j1, k1]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("level", [0, 1, 2])
 def test_a_tiled_product_at_every_level_outside_the_reduction(level: int, golden: Golden) -> None:
     s = Schedule(program("matmul"))

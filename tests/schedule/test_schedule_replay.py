@@ -63,6 +63,7 @@ def test_equal_programs_are_not_told_apart() -> None:
     assert "unconfirmed" in found.describe()
 
 
+@pytest.mark.nightly
 def test_work_is_bounded() -> None:
     text = COPY.format(dtype="float32", value="A[i] + T.float32(1)")
     assert replay(programs(text, text), {}, work=20).inputs < 5
@@ -270,6 +271,7 @@ def f(P: T.Buffer((5,), "int32"), A: T.Buffer((8,), "float32"), B: T.Buffer((4,)
     assert (np.diff(found.arguments["P"]) >= 0).all()
 
 
+@pytest.mark.nightly
 def test_an_assumption_that_nothing_meets() -> None:
     before = program("scatter").replace("0 <= I[i] and I[i] < 9", "I[i] < 0 and I[i] > 0")
     found = replay(programs(before, before.replace("A[i]", "A[i] + T.float32(1)")), {})

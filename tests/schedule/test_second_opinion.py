@@ -75,6 +75,7 @@ FAULTS: dict[str, tuple[Callable[[Schedule], None], str, str]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.usefixtures("believing")
 @pytest.mark.parametrize("every_step", [False, True])

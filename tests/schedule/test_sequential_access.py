@@ -119,6 +119,7 @@ def follow_both(s: Schedule, reassociate: str = "") -> None:
     assert len(s.sequential_buffer_access("B", first)) == 2
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("dtype", "index"), [("int32", "Bi - fi"), ("int32", "Bi - fi + 2"), ("float32", "Bi + fi - 2")]
 )
@@ -130,6 +131,7 @@ def test_the_convolution_with_padding_at_both_ends(golden: Golden, dtype: str, i
     golden(f"sequential_padded_{name}.txt", s.script())
 
 
+@pytest.mark.nightly
 def test_another_order_of_a_float_sum_needs_the_users_word() -> None:
     """Where A is run through in order, each element of B gets its terms the other way round."""
     text = PADDED_CONVOLUTION.format(dtype="float32", index="Bi - fi")
@@ -407,6 +409,7 @@ def f(a: T.handle, b: T.handle, F: T.Buffer((3,), "int32"), n: T.int32):
 # -- random programs ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=few(10, 30),
     deadline=None,

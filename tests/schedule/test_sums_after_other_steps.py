@@ -35,6 +35,7 @@ def f(A: T.Buffer((4, 4), "float32"), W: T.Buffer((4,), "float32"), D: T.Buffer(
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("first", [True, False])
 def test_inlining_and_reordering_come_in_either_order(*, first: bool) -> None:
     s = Schedule(PROGRAM)

@@ -99,7 +99,7 @@ def test_a_block_can_be_named_instead_of_a_loop() -> None:
     assert accepted(MATMUL, steps).blocks == ["C_init", "mma", "mma"]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -202,6 +202,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
     assert "rows" in s.blocks
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("shapes", "indices"),
     [

@@ -91,6 +91,7 @@ def test_calls_become_instructions_of_tvm() -> None:
     assert "\n".join(text) == TEXT
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_a_trace_makes_the_same_schedule_again(dtype: str) -> None:
     s = scheduled(dtype)
@@ -102,6 +103,7 @@ def test_a_trace_makes_the_same_schedule_again(dtype: str) -> None:
     assert [str(r) for r in again.steps][1:] == [str(r) for r in s.steps][1:]
 
 
+@pytest.mark.nightly
 def test_another_decision_reaches_the_steps_that_use_it() -> None:
     trace = scheduled().trace
     tile = next(i for i in trace.insts if i.kind == "SamplePerfectTile")
@@ -301,6 +303,7 @@ def test_graphs_that_are_no_index_maps() -> None:
 # -- any schedule ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", SEEDS)
 def test_traces_of_random_schedules_make_them_again(name: str) -> None:

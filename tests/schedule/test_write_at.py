@@ -32,6 +32,7 @@ def test_an_iteration_works_on_a_copy_which_is_copied_back() -> None:
     )
 
 
+@pytest.mark.nightly
 def test_what_the_iteration_adds_to_is_copied_in_first() -> None:
     s = Schedule(TILES)
     assert s.write_at("k0", "C", 0, "local") == "C_local_back"

@@ -154,6 +154,7 @@ def test_it_is_used_with_the_keyboard(browser: Any, server: Served) -> None:
         assert page.query_selector(".card").get_attribute("open") is not None
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_schemes_can_be_read(browser: Any, server: Served, scheme: str, tmp_path: Path) -> None:
     with page_of(browser, server.address, color_scheme=scheme) as page:

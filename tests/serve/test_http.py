@@ -116,6 +116,7 @@ def test_other_methods_and_paths(server: Served) -> None:
 # -- what is answered -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_steps_are_proved_and_hostile_ones_refused(server: Served, tmp_path: Path) -> None:
     program, split, end = server.work(ROW_SUM, 'split("i", [4, 4])')
     assert "row_sum" in program["program"]["program"]

@@ -147,6 +147,7 @@ def test_masks() -> None:
 # ------------------------------------------------------------------------------------------------------- arguments
 
 
+@pytest.mark.nightly
 def test_arguments_fit_whatever_is_drawn() -> None:
     """``run`` raises ``ArgumentError`` where they do not; strides and offsets are among what is drawn."""
 
@@ -193,6 +194,7 @@ A4 = parse_func('@T.prim_func\ndef f(A: T.Buffer((4,), "int32")):\n    A[0] = 0'
 SCOPE = Scope((X, Y, B), A4, undef=True)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("dtype", ["int32", "float32", "bool", "uint8", "bfloat16", "int32x4", "boolx2"])
 def test_expressions_have_their_type(dtype: str) -> None:
     @quickly(30)

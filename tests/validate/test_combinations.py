@@ -61,6 +61,7 @@ def test_every_right_initial_value_of_the_parts_is_equal_and_every_wrong_one_dif
             assert isinstance(found, Equal if neutral else Different), (start, inner, total, found)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("op", ["T.max({}, {})", "T.min({}, {})"])
 def test_floats_are_equal_over_the_reals(op: str) -> None:
     assert isinstance(factored("float32", op, 0, 0), EqualOverReals)

@@ -159,7 +159,7 @@ def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
 """
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("guard", ["A[0] > 0", "A[0] == 3"])
 @pytest.mark.parametrize(
     "value",

@@ -223,6 +223,7 @@ def test_shuffles_add_up_what_threads_have():
     assert isinstance(verdict(over_threads(combine="T.max(x0, y0)", identity="-1e30"), most), EqualOverReals)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", ["int32", "float32"])
 @pytest.mark.parametrize(

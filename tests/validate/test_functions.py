@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.kernel.exhaustive.oracle import inputs_of, outcome
@@ -48,6 +49,7 @@ def test_what_cannot_be_spelled_out_stays() -> None:
         assert [n.op for n in walk(main) if isinstance(n, Call)] == [f"@{call.split('.')[1].split('(')[0]}"]
 
 
+@pytest.mark.nightly
 @settings(
     max_examples=few(25, 60), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )

@@ -29,7 +29,7 @@ def verdict(before: str, after: str, dtype: str = "int32", params: str = PARAMS)
     return found
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     "after",
     [
@@ -50,7 +50,7 @@ def test_the_same_element_however_it_is_addressed(after):
     assert isinstance(found, Equal) and not found.vacuous
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "index",
     [
@@ -82,6 +82,7 @@ def test_an_index_that_is_not_clamped_is_inside_or_has_no_meaning():
     assert isinstance(shifted, Different)
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int64", "uint32"])
 def test_types_of_indices(dtype):
@@ -107,6 +108,7 @@ def test_many_elements():
     assert isinstance(verdict(changed, twice, params=LONG), Equal)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("extent", [10, 40])
 def test_what_was_stored_before_and_what_was_not(extent):
     params = f'A: T.Buffer(({extent},), "float32"), I: T.Buffer((3,), "int32"), B: T.Buffer((3,), "float32")'

@@ -210,6 +210,7 @@ def mutated(r: random.Random, text: str) -> str:
     return text
 
 
+@pytest.mark.nightly
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")

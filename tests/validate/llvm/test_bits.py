@@ -76,6 +76,7 @@ INTEGER_OPERATORS = (
 )  # fmt: skip
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("name", ["int8", "uint32"])
 @pytest.mark.parametrize("op", INTEGER_OPERATORS)
 def test_integer_operators(op: str, name: str) -> None:
