@@ -42,7 +42,7 @@ BAD_FILES = {
         HEAD + "@T.prim_func\ndef g(A: T.Buffer((16,))):\n    A[0, 1] = 1.0\n",
         "bad.py:20:5: error: A has 1 dimensions and is accessed with 2 indices",
     ),
-    "message of several lines": ("raise ValueError('a\\nb')\n", "bad.py:1: error: ValueError: a\n  b\n"),
+    "message of several lines": ("raise ValueError('a\\nb')\n", "bad.py:1: error: ValueError: a [VT0004]\n  b\n"),
     "message that fails": (
         "class E(Exception):\n    def __str__(self):\n        raise ValueError\n\n\nraise E\n",
         "bad.py:6: error: E: (its message cannot be shown)",
