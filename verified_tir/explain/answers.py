@@ -10,13 +10,11 @@ from typing import Any, final
 
 import numpy as np
 
-from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.schedule.errors import Refuted
-from verified_tir.schedule.replay import STEPS, Programs
-from verified_tir.schedule.replay_inputs import Array, Sizes
-from verified_tir.schedule.replay_layout import move, move_back, pad
-from verified_tir.semantics.interpreter import Outcome, Stopped, refines, run
+from verified_tir.schedule.replay import run_both
+from verified_tir.schedule.replay_inputs import Array
+from verified_tir.semantics.interpreter import Stopped, refines
 
 
 @final
@@ -51,7 +49,7 @@ def answers(refused: Refuted) -> Answers | None:
     arrays = {b.name: np.array(replay.arguments[b.name]) for b in programs.before.buffers if b.name in replay.arguments}
     sizes = {n: x for n, x in replay.arguments.items() if n not in arrays}
     try:
-        before, after = _runs(programs, arrays, sizes)
+        before, after = run_both(programs, dict(arrays), sizes)
         found = refines(before, after)
     except (Stopped, IRError, ValueError, OverflowError, KeyError):
         return None
@@ -61,20 +59,3 @@ def answers(refused: Refuted) -> Answers | None:
         for n, where in differing.items()
     )
     return Answers({**arrays, **sizes}, made) if made else None
-
-
-def _runs(programs: Programs, arrays: dict[str, Array], sizes: Sizes) -> tuple[Outcome, Outcome]:
-    """What both leave, in the layouts of before."""
-    given = dict(arrays)
-    masks = pad(programs.before, programs.paddings_before, given, sizes)
-    before = run(programs.before, {**given, **_scalars(programs.before, sizes)}, max_steps=STEPS, defined=masks.defined,
-                 inaccessible=masks.inaccessible)  # fmt: skip
-    moved = move(programs.maps, given, sizes)
-    then = pad(programs.after, programs.paddings_after, moved, sizes)
-    after = run(programs.after, {**moved, **_scalars(programs.after, sizes)}, max_steps=4 * STEPS, defined=then.defined,
-                inaccessible=then.inaccessible)  # fmt: skip
-    return masks.owed(before), move_back(programs.maps, after, given, sizes)
-
-
-def _scalars(func: PrimFunc, sizes: Sizes) -> dict[str, Any]:
-    return {p.name: sizes[p.name] for p in func.params if func.buffer_of(p) is None and p.name in sizes}

@@ -146,6 +146,18 @@ def replay(programs: Programs, model: Mapping[str, int], work: int = WORK) -> Re
     return Replay(False, f"no difference on {search.inputs} inputs", inputs=search.inputs)
 
 
+def run_both(programs: Programs, arrays: dict[str, Array], sizes: Sizes) -> tuple[Outcome, Outcome]:
+    """What both programs leave of some arguments, in the layouts of before.
+
+    :raises Stopped: if one of them does not run to its end.
+    """
+    search = _Search(programs, WORK)
+    masks = pad(programs.before, programs.paddings_before, arrays, sizes)
+    before = search.run(programs.before, programs.paddings_before, arrays, sizes, STEPS)
+    after = search.run(programs.after, programs.paddings_after, move(programs.maps, arrays, sizes), sizes)
+    return masks.owed(before), move_back(programs.maps, after, arrays, sizes)
+
+
 class _Search:
     """A search for an input, with the work done so far."""
 
