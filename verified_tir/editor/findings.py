@@ -20,6 +20,7 @@ from verified_tir.report.model import (
     ScheduleReport,
     StepReport,
 )  # fmt: skip
+from verified_tir.report.problems import ACCEPTED
 
 Severity = Literal["error", "warning", "information"]
 Found: TypeAlias = dict[str, list[Any]]
@@ -74,8 +75,7 @@ def _diagnostics(s: ScheduleReport, file: str, places: Places, name: Range) -> I
         yield _refusal(s.refusal, file, places, name, expected=s.outcome is Outcome.REFUSED_AS_EXPECTED)
     match s.outcome:
         case Outcome.NOT_REFUSED:
-            text = f'{s.name}: every step was accepted, but the schedule is marked expect="refused"'
-            yield _diagnostic(name, "error", "not-refused", text)
+            yield _diagnostic(name, "error", "not-refused", f"{s.name}: {ACCEPTED}")
         case Outcome.VACUOUS | Outcome.NO_INPUT:
             sentence = "" if s.input is None else s.input.sentence
             yield _diagnostic(name, "warning", s.outcome.value, f"{s.name}: every step was proved, but {sentence}")
@@ -86,9 +86,9 @@ def _diagnostics(s: ScheduleReport, file: str, places: Places, name: Range) -> I
 def _refusal(r: RefusalReport, file: str, places: Places, name: Range, *, expected: bool) -> dict[str, Any]:
     lines = [f"{r.step}: refused as expected: {r.claim}" if expected else r.text.partition("\n")[0]]
     if r.counterexample:
-        lines.append("counterexample: " + ", ".join(f"{k} = {v}" for k, v in r.counterexample.items()))
+        lines.append(f"counterexample: {r.values}")
     if r.replay is not None:
-        lines.append(f"replayed: {r.replay.message} ({'confirmed' if r.replay.confirmed else 'unconfirmed'})")
+        lines.append(str(r.replay))
     if not expected and (r.remedy or r.advice):
         lines.append(r.remedy or f"try: {r.advice}")
     there = r.raised is not None and r.raised.file == file
@@ -99,10 +99,9 @@ def _refusal(r: RefusalReport, file: str, places: Places, name: Range, *, expect
 
 
 def _error(e: ErrorReport, file: str, places: Places, line: int) -> dict[str, Any]:
-    kind = "" if e.kind in ("", "ScriptError") else f"{e.kind}: "
     if e.at.file == file:
-        return _diagnostic(places.at(e.at.line or line, e.at.column), "error", e.code, kind + e.message)
-    return _diagnostic(places.at(line), "error", e.code, f"{kind}{e.message} (at {e.at})")
+        return _diagnostic(places.at(e.at.line or line, e.at.column), "error", e.code, e.sentence)
+    return _diagnostic(places.at(line), "error", e.code, f"{e.sentence} (at {e.at})")
 
 
 def _diagnostic(where: Range, severity: Severity, code: str, message: str) -> dict[str, Any]:

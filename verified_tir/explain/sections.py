@@ -18,7 +18,7 @@ from verified_tir.explain.markup import Content, Markup, element, join, shortene
 from verified_tir.explain.questions import Questions
 from verified_tir.explain.relaid import shown
 from verified_tir.explain.story import LayoutStory, RefusalStory, StepStory, Story
-from verified_tir.report.diff import DiffLine, program_diff, program_lines
+from verified_tir.report.diff import DiffLine, below_header, program_diff, program_lines
 from verified_tir.report.model import ScheduleReport
 
 LINES, HEADING = 400, 300
@@ -287,11 +287,10 @@ def refusal(r: RefusalStory, story: Story, questions: Questions, room: Room) -> 
     if raised is not None:
         place = element("a", f"line {raised.line}", href=f"#line-{r.line}") if r.line else str(raised)
         where = element("p", place, ": ", element("code", raised.source), class_="where")
-    values = ", ".join(f"{k} = {v}" for k, v in r.report.counterexample.items())
     replayed = r.report.replay
     facts: list[Content] = []
-    if values:
-        facts += [element("dt", "counterexample"), element("dd", element("code", values))]
+    if r.report.counterexample:
+        facts += [element("dt", "counterexample"), element("dd", element("code", r.report.values))]
     if replayed is not None:
         unsure = "unconfirmed: the obligation may be stronger than needed here"
         sure = "confirmed by running it" if replayed.confirmed else unsure
@@ -302,11 +301,10 @@ def refusal(r: RefusalStory, story: Story, questions: Questions, room: Room) -> 
         facts += [element("dt", "try"), element("dd", r.report.advice)]
     facts += [element("dt", "code"), element("dd", element("code", r.report.code), ", explained by ",
                                              element("code", f"vtir help {r.report.code}"))]  # fmt: skip
-    marked = r.report.program.splitlines()
-    start = next((k for k, line in enumerate(marked) if line.startswith("@")), 0)
+    marked = below_header(r.report.program.splitlines())
     return _section(
         name, "step refused", head, where, element("p", r.report.claim, class_="claim"),
-        element("dl", *facts), program(marked[start:], "The program, with the place marked"),
+        element("dl", *facts), program(marked, "The program, with the place marked"),
         *_seen(r, name, room), *_answers(r, name, room), questions.of_refusal(r, name),
     )  # fmt: skip
 
@@ -373,8 +371,7 @@ def _arguments(r: RefusalStory) -> Markup:
 def result(story: Story) -> Markup:
     """What was proved in the end, what it rests on, and the second opinion."""
     r = story.report
-    lines = r.program.splitlines()
-    start = next((k for k, line in enumerate(lines) if line.startswith("@")), 0)
+    lines = below_header(r.program.splitlines())
     facts: list[Content] = []
     for sentence in r.assumptions:
         facts += [element("dt", "assuming"), element("dd", sentence)]
@@ -390,7 +387,7 @@ def result(story: Story) -> Markup:
     facts += (
         [element("dt", "obligations"), element("dd", f"{r.obligations} proved ({methods})")] if r.obligations else []
     )
-    shown_program = program(lines[start:], "The program as scheduled") if lines else None
+    shown_program = program(lines, "The program as scheduled") if lines else None
     return _section("result", "step", head, element("dl", *facts), shown_program)
 
 

@@ -33,8 +33,13 @@ def program_diff(before: PrimFunc, after: PrimFunc, context: int = 2) -> tuple[D
 
 
 def program_lines(func: PrimFunc) -> list[str]:
-    """The lines of a program's text, from its decorator on: what stands above it is the same for all."""
-    return list(dropwhile(lambda line: not line or line.startswith("#"), script_lines(func)[0]))
+    """The lines of a program's text, from its decorator on."""
+    return below_header(script_lines(func)[0])
+
+
+def below_header(lines: Sequence[str]) -> list[str]:
+    """The lines of a text from the program's decorator on: what stands above it is the same for all."""
+    return list(dropwhile(lambda line: not line or line.startswith("#"), lines))
 
 
 def diff_lines(before: Sequence[str], after: Sequence[str], context: int = 2) -> Iterator[DiffLine]:

@@ -119,6 +119,9 @@ class ReplayReport:
     confirmed: bool
     message: str
 
+    def __str__(self) -> str:
+        return f"replayed: {self.message} ({'confirmed' if self.confirmed else 'unconfirmed'})"
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,11 @@ class RefusalReport:
     remedy: str | None = None
     advice: str = ""
 
+    @property
+    def values(self) -> str:
+        """The counterexample, as people write it."""
+        return ", ".join(f"{k} = {v}" for k, v in self.counterexample.items())
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -157,6 +165,11 @@ class ErrorReport:
     at: SourcePlace
     traceback: str = ""
     code: str = field(kw_only=True)
+
+    @property
+    def sentence(self) -> str:
+        """The message, behind the exception's name where that says more."""
+        return self.message if self.kind in ("", "ScriptError") else f"{self.kind}: {self.message}"
 
 
 @final

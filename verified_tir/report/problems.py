@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, assert_never, final
+from typing import Final, Literal, assert_never, final
 
 from verified_tir.report.error_codes import NO_INPUT, NOT_REFUSED, NOTHING_TO_DO, VACUOUS
 from verified_tir.report.model import (
@@ -19,6 +19,10 @@ from verified_tir.report.model import (
 
 Weight = Literal["failure", "error", "warning"]
 """A schedule that did not end as expected; something that kept it from being verified; something odd."""
+
+
+ACCEPTED: Final = 'every step was accepted, but the schedule is marked expect="refused"'
+"""Why a schedule that was not refused did not end as expected."""
 
 
 @final
@@ -91,8 +95,7 @@ def problem_of(s: ScheduleReport) -> Problem | None:
             title = f"{s.name}: {r.step} is refused"
             return Problem("failure", rule_of(r), title, r.claim, r.text or r.claim, r.raised or s.at)
         case Outcome.NOT_REFUSED:
-            why = 'every step was accepted, but the schedule is marked expect="refused"'
-            return Problem("failure", rule_of(s.outcome), f"{s.name}: not refused", why, why, s.at)
+            return Problem("failure", rule_of(s.outcome), f"{s.name}: not refused", ACCEPTED, ACCEPTED, s.at)
         case Outcome.VACUOUS | Outcome.NO_INPUT:
             why = "every step was proved" + ("" if s.input is None else f", but {s.input.sentence}")
             return Problem("failure", rule_of(s.outcome), f"{s.name}: proves nothing", why, why, s.at)
@@ -104,8 +107,7 @@ def problem_of(s: ScheduleReport) -> Problem | None:
 
 
 def _error(e: ErrorReport, title: str) -> Problem:
-    kind = "" if e.kind in ("", "ScriptError") else f"{e.kind}: "
-    first, _, rest = e.message.partition("\n")
+    first, _, rest = e.sentence.partition("\n")
     source = f"\n{e.at.source.strip()}" if e.at.source.strip() else ""
-    details = f"{kind}{first}" + (f"\n{rest}" if rest else "") + source
-    return Problem("error", rule_of(e), title, f"{kind}{first}", details, e.at)
+    details = first + (f"\n{rest}" if rest else "") + source
+    return Problem("error", rule_of(e), title, first, details, e.at)

@@ -26,6 +26,7 @@ from verified_tir.report.model import (
     ScheduleReport,
     StepReport,
 )  # fmt: skip
+from verified_tir.report.problems import ACCEPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,8 +105,7 @@ class TextReport:
                 self._refusal(s.refusal)
         match s.outcome:
             case Outcome.NOT_REFUSED:
-                said = 'every step was accepted, but the schedule is marked expect="refused" '
-                self._line(Text.assemble(said, self._code(NOT_REFUSED)), 4)
+                self._line(Text.assemble(f"{ACCEPTED} ", self._code(NOT_REFUSED)), 4)
             case Outcome.ERROR:
                 if s.error is not None:
                     self._error(s.error, 4)
@@ -210,10 +210,9 @@ class TextReport:
         label = {"refuted": "this is false", "undecided": "not decided", "not-applicable": "not applicable"}[r.kind]
         self._line(Text(f"{label}: {r.claim}"), 6)
         if r.counterexample:
-            self._line(Text(f"counterexample: {_values(r.counterexample)}"), 6)
+            self._line(Text(f"counterexample: {r.values}"), 6)
         if r.replay is not None:
-            sure = "confirmed" if r.replay.confirmed else "unconfirmed"
-            self._line(Text(f"replayed: {r.replay.message} ({sure})"), 6)
+            self._line(Text(str(r.replay)), 6)
 
     def _refusal(self, r: RefusalReport) -> None:
         self._line(_EMPTY)
@@ -223,10 +222,9 @@ class TextReport:
         self._block(r.text, 4)
 
     def _error(self, e: ErrorReport, indent: int) -> None:
-        kind = "" if e.kind in ("", "ScriptError") else f"{e.kind}: "
-        first, _, rest = e.message.partition("\n")
+        first, _, rest = e.sentence.partition("\n")
         at = str(e.at) if e.at.line else e.at.file
-        line = Text.assemble((f"{at}: ", "bold"), ("error", "bold red"), f": {kind}{first} ", self._code(e.code))
+        line = Text.assemble((f"{at}: ", "bold"), ("error", "bold red"), f": {first} ", self._code(e.code))
         self._line(line, indent, hang=2)
         if rest:
             self._block(rest, indent + 2)
@@ -288,7 +286,3 @@ def _count(n: int, word: str) -> str:
 
 def _plural(n: int, word: str) -> str:
     return word if n == 1 else f"{word}s"
-
-
-def _values(values: dict[str, int]) -> str:
-    return ", ".join(f"{k} = {v}" for k, v in values.items())
