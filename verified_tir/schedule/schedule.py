@@ -133,8 +133,7 @@ class Schedule(
                 "the program itself", str(problem), problem.caller, problem.path, marks_all=True, code=CALL_DOES_NOT_FIT
             ) from None
         self._records: list[StepRecord] = []
-        self._refusals: list[ScheduleError] = []
-        self._refused_after: list[int] = []
+        self._refusals: list[tuple[ScheduleError, int]] = []
         self._call: Call | None = None
         self.notes: list[str] = []
         """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it; and buffers
@@ -334,17 +333,16 @@ class Schedule(
     @property
     def refusals(self) -> tuple[ScheduleError, ...]:
         """Refusals that the schedule expected (see ``expect_refusal``)."""
-        return tuple(self._refusals)
+        return tuple(refused for refused, _ in self._refusals)
 
     @property
     def refused_after(self) -> tuple[int, ...]:
         """How many of :attr:`steps` there were at each of :attr:`refusals`."""
-        return tuple(self._refused_after)
+        return tuple(after for _, after in self._refusals)
 
     def note_refusal(self, refused: ScheduleError) -> None:
         """Keep an expected refusal for the report."""
-        self._refusals.append(refused)
-        self._refused_after.append(len(self._records))
+        self._refusals.append((refused, len(self._records)))
 
     # -- layouts and buffers ------------------------------------------------------------------------------------
 
