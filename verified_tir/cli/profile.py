@@ -22,7 +22,12 @@ PARTS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("search for an input", ("verified_tir.schedule.exhibit",)),
     (
         "replay and remedies",
-        ("verified_tir.schedule.replay", "verified_tir.schedule.missing", "verified_tir.schedule.other_order"),
+        (
+            "verified_tir.schedule.replay",
+            "verified_tir.schedule.missing",
+            "verified_tir.schedule.other_order",
+            "verified_tir.schedule.remedies",
+        ),
     ),
     ("report", ("verified_tir.report",)),
     ("solver", ("z3", "cvc5")),
