@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -63,6 +64,14 @@ def test_one_schedule_of_a_file(tmp_path: Path) -> None:
     assert wrong.returncode == 2
     why = "there is no schedule bettr in this file; there are good, better; did you mean 'better'? [VT0002]"
     assert wrong.stdout.startswith(f"both.py: error: {why}\n")
+
+
+def test_the_second_schedule_of_a_name_is_named_by_its_number(tmp_path: Path) -> None:
+    write(tmp_path, twice=GOOD + GOOD[GOOD.index("@schedule") :])
+    found = json.loads(invoke("verify", "twice.py:good#2", "--json", cwd=tmp_path).stdout)
+    assert [s["name"] for s in found["files"][0]["schedules"]] == ["good#2"]
+    done = invoke("verify", "twice.py:good#3", cwd=tmp_path)
+    assert done.returncode == 2 and "there is no schedule good#3 in this file" in done.stdout
 
 
 MISTAKES = {

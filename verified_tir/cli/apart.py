@@ -64,6 +64,13 @@ def apart(work: Callable[[], int], *, quiet: bool = False, otherwise: Callable[[
     os._exit(code)  # the child has ended as processes do; here that would take time, for the same reason
 
 
+def write_any_character() -> None:
+    """Have names and claims written that hold characters which the locale lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

@@ -24,6 +24,7 @@ from verified_tir.certificate.integrity import Finding
 from verified_tir.certificate.questions import Checked, check_questions
 from verified_tir.certificate.sources import BadSource, other_program, programs
 from verified_tir.certificate.store import MANIFEST, BadStore
+from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.cli.discover import split_name
 from verified_tir.cli.reading import text_of
@@ -70,9 +71,7 @@ class _Mistake(ValueError):
 
 def run(options: Options) -> int:
     """Check, write the report to the standard output, and give the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a claim may hold characters that the locale lacks
+    write_any_character()
     try:
         return _run(options)
     except (_Mistake, BadStore, BadSource) as mistake:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -68,6 +69,12 @@ def split_name(where: str) -> tuple[Path, str]:
     return (Path(path), name) if colon and name.isidentifier() else (Path(where), "")
 
 
+def split_schedule(where: str) -> tuple[Path, str]:
+    """``FILE:SCHEDULE`` as file and name; the second ``padded`` of a file is ``padded#2``."""
+    found = re.fullmatch(r"(.+):([^\W\d]\w*(?:#\d+)?)", where)
+    return (Path(found[1]), found[2]) if found else (Path(where), "")
+
+
 def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
     if os.path.isdir(path):
         unreadable: list[OSError] = []
@@ -81,7 +88,7 @@ def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
             place = str(bad.filename)
             yield Found(Path(place), place, explicit=True, problem=bad.strerror or "the folder cannot be read")
         return
-    problem, (file, name) = problem_with(path), split_name(str(path))
+    problem, (file, name) = problem_with(path), split_schedule(str(path))
     if problem and name and not problem_with(file):
         yield Found(file, str(file), explicit=True, name=name)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, final
 
 from rich.console import Console
 
-from verified_tir.cli.discover import Found
+from verified_tir.cli.apart import write_any_character
+from verified_tir.cli.discover import Found, split_schedule
 from verified_tir.cli.load import BadFileError, loaded
 from verified_tir.cli.lower import complain
 from verified_tir.cli.progress import Bar
@@ -56,9 +56,7 @@ class _Mistake(ValueError):
 
 def explain(options: Options) -> int:
     """Verify a schedule, show it, and give the exit code of ``vtir verify``."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a claim may hold characters that the locale lacks
+    write_any_character()
     out = sys.stdout  # while the file is open, what it prints goes to the standard error
     try:
         told = story_of(options)
@@ -77,12 +75,6 @@ def explain(options: Options) -> int:
     return Report((FileReport(told.source.file, (told.report,)),), 0.0).exit_code
 
 
-def split(where: str) -> tuple[Path, str]:
-    """``FILE:SCHEDULE`` as file and name; the second ``padded`` of a file is ``padded#2``."""
-    found = re.fullmatch(r"(.+):([^\W\d]\w*(?:#\d+)?)", where)
-    return (Path(found[1]), found[2]) if found else (Path(where), "")
-
-
 def story_of(options: Options) -> Story:
     """The schedule, verified, with what happened in it.
 
@@ -90,7 +82,7 @@ def story_of(options: Options) -> Story:
     """
     from verified_tir.explain.story import story
 
-    path, name = split(options.where)
+    path, name = split_schedule(options.where)
     if not path.is_file():
         problem = "this is a folder; give one file" if path.is_dir() else "there is no such file"
         raise _Mistake(f"{path}: {problem}")

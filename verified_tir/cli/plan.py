@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from verified_tir import __version__
+from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.lower import complain
 from verified_tir.cli.models import bar, frozen_by, load_model
 from verified_tir.graph.errors import GraphError
@@ -51,9 +52,7 @@ class Options:
 
 def run(options: Options) -> int:
     """Plan, write the report to the standard output, and give the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # names may hold characters that the locale lacks
+    write_any_character()
     try:
         return _run(options)
     except GraphError as problem:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 from rich.console import Console
 
 from verified_tir import __version__
+from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.changed import NoChanges, changes_since
 from verified_tir.cli.discover import NOTHING_EXCLUDED, Excluded, Found, find_files
 from verified_tir.cli.profile import Profile
@@ -95,9 +96,7 @@ Choose = Callable[[list[Found]], list[Found]]
 
 def run(options: Options, choose: Choose = list) -> int:
     """Verify, write the report to the standard output, and give the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a claim may hold characters that the locale lacks
+    write_any_character()
     out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     detail = Detail.OBLIGATIONS if options.verbose else Detail.QUIET if options.quiet else Detail.STEPS
     shown = {"show_program": options.show_program, "diffs": options.diff}

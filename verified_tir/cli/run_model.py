@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from verified_tir import __version__
+from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.arrays import input_arrays, read_array
 from verified_tir.cli.execute import checksum_of
 from verified_tir.cli.lower import complain
@@ -85,9 +86,7 @@ class _Refused(Exception):
 
 def run(options: Options) -> int:
     """Run, write to the standard output, and give the exit code: 0, 1 for a refusal or difference, 2 for a mistake."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # names may hold characters that the locale lacks
+    write_any_character()
     try:
         ran = _run(options)
     except GraphError as problem:
