@@ -141,8 +141,7 @@ def _assumption(seen: Seen) -> str:
         )
     return (
         f"weaken {seen.what}; or say where it holds, with before= a loop; or, if it is about the arguments, make it "
-        "an axiom "
-        "of the theorem: axiom=True"
+        "an axiom of the theorem: axiom=True"
     )
 
 
@@ -167,8 +166,7 @@ def _race(seen: Seen) -> str:
     if "each has its own" in seen.claim:
         return (
             f"bring all uses of {seen.buffer} into one iteration of {name}, by compute_at or reverse_compute_at; or "
-            "keep it "
-            f'where all threads see it: set_scope("{seen.buffer}", "global")'
+            f'keep it where all threads see it: set_scope("{seen.buffer}", "global")'
         )
     if seen.is_local:
         return (
@@ -186,8 +184,7 @@ def _race(seen: Seen) -> str:
         )
     return (
         f"iterations of {name} meet in {seen.buffer}: mark another loop; or, if they only seem to, split {name} so "
-        "that the "
-        f"iterations of a part are independent; or read old values from a copy: cache_read of {seen.buffer}"
+        f"that the iterations of a part are independent; or read old values from a copy: cache_read of {seen.buffer}"
     )
 
 
@@ -200,8 +197,7 @@ def _dependence(seen: Seen) -> str:
         case "merge" | "merge_loops" | "merge_adjacent_loops" | "move_before" | "move_after":
             return (
                 f"what meets in {seen.buffer} must keep its order: leave the two apart, or compute one where the "
-                "other needs "
-                f"it, by compute_at or reverse_compute_at"
+                f"other needs it, by compute_at or reverse_compute_at"
             )
         case "compute_at" | "rolling_buffer" | "compute_inline":
             return (
@@ -230,8 +226,7 @@ def _order(seen: Seen) -> str:
         )
     return (
         f"iterations depend on each other through {seen.buffer}: keep their order, or take out the statements that do "
-        "not "
-        f"(fission), or read old values from a copy (cache_read of {seen.buffer})"
+        f"not (fission), or read old values from a copy (cache_read of {seen.buffer})"
     )
 
 
@@ -245,8 +240,7 @@ def _bijection(seen: Seen) -> str:
         case "split" | "tile":
             return (
                 "choose factors that divide the extent, or leave the guard (no disable_predication); of a symbolic "
-                "extent "
-                f"say what divides it: T.assume({size or 'n'} % 4 == 0) at the head of the program"
+                f"extent say what divides it: T.assume({size or 'n'} % 4 == 0) at the head of the program"
             )
         case "pad_einsum":
             return f"pad the loops that index the result only, or choose a factor of 1 for {seen.loop}"
@@ -284,8 +278,7 @@ def _no_op(seen: Seen) -> str:
         return f"the padding of {seen.buffer} must hold that value already: pad it so, transform_layout(…, pad_value=…)"
     return (
         f"let the padding hold what leaves {seen.buffer} as it is, as pad_value=0 for a sum of products, the lowest "
-        "value for a "
-        f"maximum; let a sum begin with 0.0 (x + 0.0 is not x for -0.0); or keep the branch"
+        f"value for a maximum; let a sum begin with 0.0 (x + 0.0 is not x for -0.0); or keep the branch"
     )
 
 
@@ -294,8 +287,7 @@ def _equal(seen: Seen) -> str:
         case "compute_inline" | "reverse_compute_inline":
             return (
                 f"{seen.buffer} is read where it holds something else than the one value that is stored to it: inline "
-                "before the "
-                f"step that changed that, or use compute_at"
+                f"before the step that changed that, or use compute_at"
             )
         case "inline_let" | "bind_expr":
             return (
@@ -307,8 +299,7 @@ def _equal(seen: Seen) -> str:
         case "remove_branching_through_overcompute":
             return (
                 "both branches must store the same where the condition is false: choose a pad_value from which the "
-                "first computes "
-                "what the second stores, or keep the branch"
+                "first computes what the second stores, or keep the branch"
             )
     return (
         f"both must have the same bits, whatever the arguments hold: write {seen.buffer} as before, or assume what "
@@ -321,16 +312,14 @@ def _stage(seen: Seen) -> str:
     name = source[1] if source else seen.buffer
     return (
         f"{name} is written while the copy is in use: copy at an inner loop that does not write it, or copy what is "
-        "written, too: "
-        f"cache_write or cache_inplace of {name}"
+        f"written, too: cache_write or cache_inplace of {name}"
     )
 
 
 def _dead_store(seen: Seen) -> str:
     return (
         f"a later read sees what is stored to {seen.buffer}: keep the store, or move the reader (reverse_compute_at) "
-        "so that it "
-        "comes before"
+        "so that it comes before"
     )
 
 

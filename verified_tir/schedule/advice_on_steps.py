@@ -11,8 +11,7 @@ from typing import Final
 ON_STEPS: Final = {
     "VT0209": (
         "declare what the block does: T.reads and T.writes of all that it touches, T.axis.reduce (or R in "
-        "T.axis.remap) for "
-        "an axis along which instances meet in {buffer}; or leave the declaration out"
+        "T.axis.remap) for an axis along which instances meet in {buffer}; or leave the declaration out"
     ),
     "VT0212": "correct the text at the place that is marked; print(func) shows how it was read",
     "VT0213": "pass what the function of the module takes, in its order; expand it yourself if it returns a value",
@@ -44,8 +43,7 @@ ON_STEPS: Final = {
     ),
     "VT0313": (
         "make the range independent first: partition or peel the outer loop, or order the loops so that none moves "
-        "outside "
-        "of the one that bounds it"
+        "outside of the one that bounds it"
     ),
     "VT0314": "split the loop by a constant factor and use the inner one, or write the program for a constant {size}",
     "VT0315": (
@@ -70,8 +68,7 @@ ON_STEPS: Final = {
     ),
     "VT0324": (
         "bring the nest to the form of the intrinsic: split by its extents, reorder its loops innermost, and "
-        "set_scope of its "
-        "buffers; print(s) shows what it is compared with"
+        "set_scope of its buffers; print(s) shows what it is compared with"
     ),
     "VT0325": (
         'name the buffer that the sum goes into, reassociate="{buffer}", or reassociate before the step that needed '
@@ -113,8 +110,7 @@ ON_STEPS: Final = {
     "VT0411": "write the padding that the result owes, write_padding, or declare it free: pad_value=T.undef() or None",
     "VT0412": (
         "let the map send no two elements of {buffer} to one place, and all of them inside of the shape: keep both "
-        "quotient and "
-        "remainder, as [i // 4, i % 4]"
+        "quotient and remainder, as [i // 4, i % 4]"
     ),
     "VT0413": (
         "recompute only where the original has run: choose a loop inside of that of the original, or assume that none "

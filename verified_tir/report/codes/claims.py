@@ -53,8 +53,7 @@ PAGES: Final = (
         "VT0404",
         "Something that must hold there does not: an assumption, a divisor, an extent",
         "The step states an assumption that does not follow from the program, or evaluates a division or an extent "
-        "where it is "
-        "undefined.",
+        "where it is undefined.",
         on(
             program("for i in range(n):\n    A[i] = 0.0", 'A: T.Buffer((n,), "float32"), n: T.int32'),
             'n = s.symbol("n")',
@@ -79,8 +78,7 @@ PAGES: Final = (
             's.reorder("j", "i")',
         ),
         "Keep the order, separate the statements by `fission`, or read old values from a copy. If it is a sum that "
-        "may be rounded "
-        "otherwise: `reassociate=`.",
+        "may be rounded otherwise: `reassociate=`.",
     ),
     Page(
         "VT0407",
@@ -119,8 +117,7 @@ PAGES: Final = (
         "VT0411",
         "The padding does not hold that value",
         "What is said of the padding of a result does not hold at the end. No primitive claims it falsely; here a "
-        "rule of the kernel is "
-        "applied by hand.",
+        "rule of the kernel is applied by hand.",
         on(
             program(
                 "for i in range(5):\n    B[i // 2, i % 2] = A[i]",
@@ -224,8 +221,7 @@ PAGES: Final = (
         "VT0420",
         "The vector or the partial results are not those of the loop",
         "A vectorized store, or the groups into which a sum is split, do not cover what the loop does. No primitive "
-        "claims it falsely; "
-        "here a rule of the kernel is applied by hand.",
+        "claims it falsely; here a rule of the kernel is applied by hand.",
         on(
             program(
                 "for i in T.vectorized(4):\n    B[i] = A[i]", 'A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")'

@@ -29,12 +29,10 @@ PAGES: Final = (
         "VT0201",
         "The program accesses an element outside of its buffer",
         "There is an input on which an index is negative or not below the extent. The counterexample gives the values "
-        "of the "
-        "loop variables.",
+        "of the loop variables.",
         on(program("for i in range(16):\n    B[i] = A[i + 1]", _AB)),
         "Guard the access with `T.if_then_else` or an `if`, shorten the loop, or state with `T.assume` what you know "
-        "of the "
-        "arguments.",
+        "of the arguments.",
     ),
     Page(
         "VT0202",
@@ -48,8 +46,7 @@ PAGES: Final = (
         "VT0203",
         "The program uses an undefined value to decide something",
         "An index, a condition, a bound, a divisor or a shift depends on a value that was never stored, or on "
-        "`T.undef()`. "
-        "Undefined values may be stored and copied, but nothing may depend on them.",
+        "`T.undef()`. Undefined values may be stored and copied, but nothing may depend on them.",
         on(program('t = T.alloc_buffer((1,), "int32")\nif t[0] > 3:\n    B[0] = A[0]', _I)),
         "Store to the buffer before it is read.",
     ),
