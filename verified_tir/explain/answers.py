@@ -1,4 +1,4 @@
-"""What both programs of a refused step compute, where its counterexample was replayed.
+"""What both programs of a refused step compute, where its counterexample was replayed, and how that looks.
 
 They are run again on the arguments with which the replay showed a difference.
 """
@@ -6,10 +6,14 @@ They are run again on the arguments with which the replay showed a difference.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, final
 
 import numpy as np
 
+from verified_tir.explain.drawing import Drawing
+from verified_tir.explain.grids import array_grid, draw
+from verified_tir.explain.relaid import shown
 from verified_tir.ir.node import IRError
 from verified_tir.schedule.errors import Refuted
 from verified_tir.schedule.replay import run_both
@@ -59,3 +63,29 @@ def answers(refused: Refuted) -> Answers | None:
         for n, where in differing.items()
     )
     return Answers({**arrays, **sizes}, made) if made else None
+
+
+def answer_drawings(a: Answer) -> tuple[Drawing, Drawing]:
+    """A parameter after both programs, as numbers."""
+    shape = a.before.shape or (1,)
+    first = min(a.differs, default=())
+    inside = shown(shape, [i or (0,) for i in [first]])
+    names = [str(k) for k in range(len(shape))]
+    differs = frozenset(i or (0,) for i in a.differs)
+    made = []
+    for when, array, defined in (("before", a.before, a.defined[0]), ("after", a.after, a.defined[1])):
+        cells, there = array.reshape(shape), defined.reshape(shape)
+        texts = {i: number(cells[i]) if there[i] else "undef" for i in product(*map(sorted, inside))}
+        title = f"{a.buffer} {when}"
+        said = f"The values of {a.buffer} {when} the step; {len(differs)} elements differ."
+        made.append(draw(array_grid(title, names, shape, inside, texts, differs, description=said)))
+    return made[0], made[1]
+
+
+def number(value: Any) -> str:
+    """A value in few characters."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return f"{float(value):.4g}"

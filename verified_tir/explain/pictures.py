@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from verified_tir.explain.answers import answer_drawings
 from verified_tir.explain.drawing import Drawing, alone, beside
-from verified_tir.explain.sections import answer_drawings
 from verified_tir.explain.story import Story
 from verified_tir.report.smt import file_name
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby, product
-from typing import Any
+from itertools import chain, groupby
 
 import numpy as np
 
 from verified_tir.durations import duration
-from verified_tir.explain.answers import Answer
+from verified_tir.explain.answers import answer_drawings
 from verified_tir.explain.drawing import Drawing, on_page
-from verified_tir.explain.grids import array_grid, draw
 from verified_tir.explain.markup import Content, Markup, element, join, shortened
 from verified_tir.explain.questions import Questions
-from verified_tir.explain.relaid import shown
 from verified_tir.explain.story import LayoutStory, RefusalStory, StepStory, Story
 from verified_tir.report.diff import DiffLine, below_header, program_diff, program_lines
 from verified_tir.report.model import ScheduleReport
@@ -327,32 +324,6 @@ def _answers(r: RefusalStory, name: str, room: Room) -> Iterator[Markup]:
     for k, a in enumerate(r.answers.found):
         figure = element("figure", _pair(answer_drawings(a), f"{name}-answer-{k}"), _arguments(r), class_="linked")
         yield room.put(figure)
-
-
-def answer_drawings(a: Answer) -> tuple[Drawing, Drawing]:
-    """A parameter after both programs, as numbers."""
-    shape = a.before.shape or (1,)
-    first = min(a.differs, default=())
-    inside = shown(shape, [i or (0,) for i in [first]])
-    names = [str(k) for k in range(len(shape))]
-    differs = frozenset(i or (0,) for i in a.differs)
-    made = []
-    for when, array, defined in (("before", a.before, a.defined[0]), ("after", a.after, a.defined[1])):
-        cells, there = array.reshape(shape), defined.reshape(shape)
-        texts = {i: number(cells[i]) if there[i] else "undef" for i in product(*map(sorted, inside))}
-        title = f"{a.buffer} {when}"
-        said = f"The values of {a.buffer} {when} the step; {len(differs)} elements differ."
-        made.append(draw(array_grid(title, names, shape, inside, texts, differs, description=said)))
-    return made[0], made[1]
-
-
-def number(value: Any) -> str:
-    """A value in few characters."""
-    if isinstance(value, (bool, np.bool_)):
-        return str(bool(value))
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    return f"{float(value):.4g}"
 
 
 def _arguments(r: RefusalStory) -> Markup:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from verified_tir.explain.sections import number
+from verified_tir.explain.answers import number
 from verified_tir.explain.story import Story
 
 if TYPE_CHECKING:
