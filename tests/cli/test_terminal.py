@@ -175,9 +175,27 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["verify", "--help"]])
-def test_help_shows_examples_and_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> None:
+_HEAVY = {"z3", "numpy", "islpy", "hypothesis", "networkx", "llvmlite", "tvm", "sphinx", "verified_tir.kernel"}
+_NOT_FOR_A_LIST = {
+    "verified_tir.cli.commands_prove",
+    "verified_tir.schedule",
+    "typer.rich_utils",
+    "rich.markdown",
+    "attr",
+}
+"""Imported for the help of one command, or for nobody's."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["--help"], _HEAVY | _NOT_FOR_A_LIST),
+        pytest.param(["-h"], _HEAVY | _NOT_FOR_A_LIST, marks=pytest.mark.nightly),
+        pytest.param(["--version"], _HEAVY | _NOT_FOR_A_LIST | {"rich"}, marks=pytest.mark.nightly),
+        pytest.param(["verify", "--help"], _HEAVY, marks=pytest.mark.nightly),
+    ],
+)
+def test_help_imports_nothing_heavy(arguments: list[str], unwanted: set[str], tmp_path: Path) -> None:
     code = f"""
 import sys
 sys.argv = ["vtir", *{arguments}]
@@ -185,15 +203,45 @@ from verified_tir.cli.main import main
 try:
     main()
 except SystemExit as done:
-    heavy = {{"z3", "numpy", "islpy", "tvm", "sphinx", "verified_tir.kernel"}} & set(sys.modules)
-    sys.exit(f"{{done.code}} {{sorted(heavy)}}")
+    sys.exit(f"{{done.code}} {{sorted({unwanted} & set(sys.modules))}}")
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stderr == "0 []\n"
-    assert "Usage: vtir" in done.stdout
-    if "verify" in arguments:
-        assert "vtir verify schedules/" in done.stdout
-        assert "Exit code: 0" in done.stdout
+
+
+def test_help_lists_the_commands_with_their_first_line(tmp_path: Path) -> None:
+    from typer.main import get_command
+
+    from verified_tir.cli.main import app
+
+    commands = get_command(app).commands  # type: ignore[attr-defined]
+    for arguments in (["--help"], ["-h"]):
+        shown = invoke(*arguments, cwd=tmp_path, COLUMNS="100")
+        assert shown.returncode == 0
+        assert shown.stdout.split("\n")[1].startswith(" Usage: vtir [OPTIONS] COMMAND [ARGS]...")
+        listed = shown.stdout.partition("─ Commands ─")[2].strip().splitlines()[1:-1]
+        rows = [line.strip("│ ").split(maxsplit=1) for line in listed]
+        assert rows == [[name, command.short_help] for name, command in commands.items()]
+        assert "│ --help                -h  Show this message and exit." in shown.stdout
+
+
+def test_help_in_colour_and_on_a_narrow_terminal(tmp_path: Path) -> None:
+    shown = vtir("--help", cwd=tmp_path, FORCE_COLOR="1", TERM="xterm-256color", COLUMNS="60").stdout
+    assert "\x1b[1;36mverify" in shown
+    assert max(map(len, vtir("--help", cwd=tmp_path, COLUMNS="40").stdout.splitlines())) == 40
+
+
+def test_help_of_a_command_shows_examples(tmp_path: Path) -> None:
+    shown = invoke("verify", "--help", cwd=tmp_path).stdout
+    assert "Usage: vtir verify" in shown
+    assert "vtir verify schedules/" in shown
+    assert "Exit code: 0" in shown
+
+
+def test_a_misspelt_command(tmp_path: Path) -> None:
+    done = invoke("verfy", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "No such command 'verfy'. Did you mean 'verify'?" in done.stderr
 
 
 def test_version(tmp_path: Path) -> None:
