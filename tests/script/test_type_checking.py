@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from verified_tir.mypy_plugin import declarations
+
 ROOT = Path(__file__).resolve().parents[2]
 
 USER = '''\
@@ -79,22 +81,54 @@ m = IndexMap.from_func(lambda i: [i // 4, i % 4], 1)
 '''
 
 
+PLAIN = USER.replace('# mypy: disable-error-code="valid-type"\n', "")
+DECLARATIONS = [k for k, line in enumerate(PLAIN.splitlines(), 1) if "T.Buffer((" in line]
+
+
+def mypy(folder: Path, *files: str, config: str = "") -> list[str]:
+    """The errors that mypy reports of files."""
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", f"--config-file={config}", *files],
+        cwd=folder, env={"MYPYPATH": str(ROOT), "PYTHONPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return [line for line in done.stdout.splitlines() if ": error: " in line and "verified_tir" not in line]
+
+
 @pytest.mark.slow
 def test_a_file_of_programs_and_schedules_passes_strict_checks(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER)
-    plain = USER.replace('# mypy: disable-error-code="valid-type"\n', "")
-    (tmp_path / "plain.py").write_text(plain)
+    (tmp_path / "plain.py").write_text(PLAIN)
     (tmp_path / "wrong.py").write_text(USER + "\n\nschedule(3)\nSchedule(fill).reorder(3, budget=4.5)\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--config-file=", "user.py", "plain.py", "wrong.py"],
-        cwd=tmp_path, env={"MYPYPATH": str(ROOT), "PATH": ""}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    errors = [line for line in done.stdout.splitlines() if ": error: " in line and "verified_tir" not in line]
-    assert done.stderr == ""
-    buffers = [k for k, line in enumerate(plain.splitlines(), 1) if "T.Buffer((" in line]
+    errors = mypy(tmp_path, "user.py", "plain.py", "wrong.py")
     assert [e for e in errors if e.startswith("plain.py")] == [
-        f"plain.py:{k}: error: Invalid type comment or annotation  [valid-type]" for k in buffers
+        f"plain.py:{k}: error: Invalid type comment or annotation  [valid-type]" for k in DECLARATIONS
     ]
     wrong = [e for e in errors if e.startswith("wrong.py")]
     assert len(wrong) == 3 and "[arg-type]" in wrong[0]  # and a wrong loop, and an unknown parameter
-    assert len(errors) == len(buffers) + len(wrong)
+    assert len(errors) == len(DECLARATIONS) + len(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parser", ["native_parser = True", pytest.param("", marks=pytest.mark.nightly)])
+def test_with_the_plug_in_parameters_may_be_declared_by_calls(parser: str, tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(f"[mypy]\nplugins = verified_tir.mypy_plugin\n{parser}\n")
+    (tmp_path / "plain.py").write_text(PLAIN)
+    (tmp_path / "commented.py").write_text(
+        PLAIN.replace("n: T.int32) -> None:", "n: T.int32) -> None:  # type: ignore")
+    )
+    last = len(PLAIN.splitlines())
+    (tmp_path / "wrong.py").write_text(PLAIN + "schedule(3)\ndef f(x: int(3)) -> None: ...\n")
+    for _ in ("at first", "from the cache"):
+        errors = mypy(tmp_path, "plain.py", "commented.py", "wrong.py", config="mypy.ini")
+        assert [e.partition(" error: ")[0] for e in errors] == [f"wrong.py:{last + 1}:", f"wrong.py:{last + 2}:"]
+        assert "[arg-type]" in errors[0]
+        assert errors[1].endswith("error: Invalid type comment or annotation  [valid-type]")
+
+
+def test_only_parameters_of_programs_are_declarations(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text(PLAIN + "def f(x: int(3), y: T.Buffer((4,))): ...\n")
+    assert declarations(str(tmp_path / "plain.py")) == set(DECLARATIONS)
+    (tmp_path / "wrong.py").write_text("prim_func(\n")
+    assert declarations(str(tmp_path / "wrong.py")) == declarations(str(tmp_path / "missing.py")) == set()
