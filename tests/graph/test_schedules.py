@@ -68,6 +68,43 @@ def same_bits(func: PrimFunc, constants: tuple[str, ...] = ()) -> Any:
     return made
 
 
+def pooled(channels: int) -> str:
+    """Maxima over windows in NCHW16c, where the last block of channels is not whole."""
+    return f"""{HEADER}x: T.Buffer((1, 2, 20, 20, 16), "float32"), r: T.Buffer((1, 2, 18, 18, 16), "float32")):
+    for k_0, y, z, k_1 in T.grid(2, 18, 18, 16):
+        if 16 * k_0 + k_1 < {channels}:
+            for u, v in T.grid(3, 3):
+                with T.sblock("r"):
+                    if u == 0 and v == 0:
+                        r[0, k_0, y, z, k_1] = T.float32("-inf")
+                    r[0, k_0, y, z, k_1] = T.max(x[0, k_0, y + u, z + v, k_1], r[0, k_0, y, z, k_1])
+"""
+
+
+def grouped(channels: int, size: int, groups: int) -> PrimFunc:
+    """A convolution in groups, in NCHW16c; the last block of channels need not be whole."""
+    tiles, each = -(-channels // 16), channels // groups
+    guard = f"if 16 * k_0 + k_1 < {channels}:" if channels % 16 else "if True:"
+    first = f"(16 * k_0 + k_1) // {each} * {each} + rc"
+    return parse_func(f"""{HEADER}x: T.Buffer((1, {tiles}, {size}, {size}, 16), "float32"),
+      w: T.Buffer(({tiles}, {-(-each // 16)}, 16, 16), "float32"),
+      r: T.Buffer((1, {tiles}, {size}, {size}, 16), "float32")):
+    for k_0, y, z, k_1 in T.grid({tiles}, {size}, {size}, 16):
+        {guard}
+            for rc in range({each}):
+                with T.sblock("r"):
+                    if rc == 0:
+                        r[0, k_0, y, z, k_1] = T.float32(0.0)
+                    r[0, k_0, y, z, k_1] = r[0, k_0, y, z, k_1] + x[0, ({first}) // 16, y, z, ({first}) % 16] * w[k_0, rc // 16, rc % 16, k_1]
+""")  # noqa: E501
+
+
+def channels_last(channels: int, size: int, groups: int) -> PrimFunc:
+    """A convolution in groups, in NHWC."""
+    shape, weights = (1, size, size, channels), (channels, channels // groups, 1, 1)
+    return operator("nn.conv2d", shape, weights, groups=groups, data_layout="NHWC")
+
+
 CASES: dict[str, tuple[PrimFunc, tuple[str, ...]]] = {
     "a convolution, blocked": (parse_func(blocked(32, 6)), ()),
     "channels that make no whole vectors": (parse_func(blocked(24, 6)), ()),
@@ -84,6 +121,15 @@ CASES: dict[str, tuple[PrimFunc, tuple[str, ...]]] = {
     "a transposition": (operator("permute_dims", (128, 160), axes=(1, 0)), ()),
     "padding": (operator("nn.pad", (1, 8, 46, 48), pad_width=(0, 0, 0, 0, 1, 1, 0, 0)), ()),
     "windows, each channel for itself": (operator("nn.conv2d", (1, 16, 12, 18), (16, 1, 3, 3), groups=16), ("w",)),
+    "maxima of some channels of the last block": (parse_func(pooled(24)), ()),
+    "maxima of few channels of the last block": (parse_func(pooled(18)), ()),
+    "groups that are not whole vectors": (grouped(48, 8, 2), ("w",)),
+    "groups of which few elements follow each other": (grouped(96, 6, 16), ("w",)),
+    "groups that end within the last block": (grouped(72, 6, 4), ("w",)),
+    "groups of whole blocks": (grouped(64, 6, 2), ("w",)),
+    "groups, channels last": (channels_last(40, 10, 2), ("w",)),
+    "groups that are whole vectors, channels last": (channels_last(64, 6, 2), ("w",)),
+    "groups whose weights are not constant": (grouped(48, 8, 2), ()),
     "softmax": (operator("nn.softmax", (64, 512), axis=0), ()),
 }  # fmt: skip
 

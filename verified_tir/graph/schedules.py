@@ -25,6 +25,7 @@ from functools import partial
 from typing import final
 
 from verified_tir.codegen.target import Target
+from verified_tir.graph.groups import apart
 from verified_tir.graph.nests import LANES, Nest, contiguous, divisors, extent, nests, uniform
 from verified_tir.graph.side_by_side import follow, packed
 from verified_tir.ir.expr import Load, Var
@@ -92,14 +93,14 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
             refused.append(f"{nest.block}: {problem.summary()}")
 
     every = nests(s.func)
-    names = [n.block for n in every]
-    large = [n for n in every if names.count(n.block) == 1 and _iterations(n) >= WORTH_IT]
-    if large:
+    if _large(s):
         for nest in every:
             attempt(nest, partial(follow, s, nest))
-    for nest in large:
+    for nest in _large(s):
+        attempt(nest, partial(apart, s, nest, constants, machine.lanes))
+    for nest in _large(s):
         attempt(nest, partial(_split_as_divided, s, nest.block))
-    for old in large:
+    for old in _large(s):
         now = named(s, old.block)
         if now is None:  # what is left of it, after conditions were decided, has another form
             continue
@@ -108,6 +109,13 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
             partial(_pointwise, s, now) if now.update is None else partial(_reduction, s, now, constants, machine),
         )
     return Scheduled(s, tuple(refused))
+
+
+def _large(s: Schedule) -> list[Nest]:
+    """The nests that are worth a schedule, and that a name tells apart."""
+    every = nests(s.func)
+    names = [n.block for n in every]
+    return [n for n in every if names.count(n.block) == 1 and _iterations(n) >= WORTH_IT]
 
 
 def _iterations(nest: Nest) -> int:
@@ -239,7 +247,9 @@ def _tile(nest: Nest, loop: For, lanes: int, machine: Machine) -> dict[Var, int]
         room //= chosen[v]
     if columns and room > 1:
         v = columns[-1]
-        most = SECOND if any(2 * n >= FIRST for n in chosen.values()) else LONE
+        most = LONE
+        if any(2 * n >= FIRST for n in chosen.values()):
+            most = SECOND if extents[v] % SECOND == 0 else SECOND + 1
         chosen[v] = _divisor(extents[v], min(most, room))
     if not chosen and extents:
         v = max(reversed(extents), key=lambda v: _divisor(extents[v], LONE))

@@ -23,12 +23,14 @@ from verified_tir.ir.stmt import Allocate, AttrStmt, Block, DeclBuffer, For, If,
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.effects import written_blocks
 from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
 from verified_tir.schedule.tactics.copied import copied_where_written
+from verified_tir.schedule.tactics.guarded_region import guarded_layout
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.ramps import as_ramps
 from verified_tir.schedule.tactics.regions import Box, box_of
@@ -131,11 +133,28 @@ def _stage(
     if box is None:
         raise fail(f"{buffer.name} is not {'used' if copy_out else 'read'} there", path, code=codes.NOT_USED_THERE)
     called = name or _name(buffer, scope)
-    session.apply(Stage(path, buffer, box.layout(), called, scope, copy_out, relative))
+    layout = box.layout()
+    stage = partial(_copies, session, path, buffer, called, scope, copy_out=copy_out, only=relative)
+    ways = [layout, guarded_layout(session.stmt(path), buffer, layout)] if copy_out else []
+    filled = not any(session.succeeds(partial(stage, way, filled=False)) for way in ways if way)
+    if filled:
+        stage(layout, filled=True)
+    return _tidied(session, span, box, called, copy_in=filled, copy_out=copy_out)
+
+
+def _copies(
+    session: Session, path: Path, buffer: Buffer, called: str, scope: str, layout: LayoutMap, *, copy_out: bool,
+    only: tuple[Path, ...], filled: bool,
+) -> None:  # fmt: skip
+    """Stage a statement; unless ``filled``, what is copied in goes again.
+
+    :raises TacticFailed: if something of the old contents may be wanted: not all is overwritten before it is read, nor
+        undefined.
+    """
+    session.apply(Stage(path, buffer, layout, called, scope, copy_out, only))
     as_ramps(session, path)
-    # what was copied in goes if it is overwritten before it is read, or was undefined
-    copy_in = not (copy_out and session.attempt(Erase((*path, 0, 0), dead_at_end=True)))
-    return _tidied(session, span, box, called, copy_in=copy_in, copy_out=copy_out)
+    if not filled:
+        session.apply(Erase((*path, 0, 0), dead_at_end=True))
 
 
 def _name(buffer: Buffer, scope: str) -> str:
