@@ -180,3 +180,15 @@ def test_options_of_models_are_refused_for_functions() -> None:
     assert done.exit_code == 2
     done = CliRunner().invoke(app, ["run", str(saved(small())), "--seed", "2"])
     assert done.exit_code == 0 and "x: float32[1, 4, 4, 4], random (seed 2)" in done.output
+
+
+def test_contraction_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    model = convolution()
+    code, out, _ = run_it(capsys, model, weights="random", contract=True, compare=("interpreter", "unplanned"))
+    assert code == 0
+    assert "contracted (each a * b + c rounded once): nn.conv2d y" in out
+    assert "y: the same bits as the interpreter" in out and "y: the same bits as the unplanned model" in out
+    code, out, _ = run_it(capsys, model, json=True, contract=True)
+    assert (code, json.loads(out)["contracted"]) == (0, ["nn.conv2d y"])
+    code, out, _ = run_it(capsys, model)
+    assert code == 0 and "contracted" not in out

@@ -92,6 +92,10 @@ Atol = Annotated[
         "--atol", metavar="X", min=0, help="Absolute one; 1e-5 of the largest unless given.", show_default=False
     ),
 ]
+Contract = Annotated[
+    bool,
+    typer.Option("--contract", help="In a model's sums of products, round each a * b + c once (fused multiply-add)."),
+]
 
 
 def plan(  # noqa: PLR0913, PLR0917 (each is an option)
@@ -141,16 +145,17 @@ def run(  # noqa: PLR0913, PLR0917 (each is an option)
     compare: Compare = [],  # noqa: B006
     rtol: Rtol = 1e-3,
     atol: Atol = None,
+    contract: Contract = False,
     json: Json = False,
 ) -> None:
     """Compile a function or a model and call it on random arrays."""
     from verified_tir.cli.models import is_model
 
-    of_models = bool(input_ or layout or expected or compare or weights != "given")
+    of_models = bool(input_ or layout or expected or compare or contract or weights != "given")
     model = is_model(Path(where))
     if of_models and not model:
         raise typer.BadParameter(
-            f"--input, --weights, --layout, --expected and --compare are for models; {where} is not one"
+            f"--input, --weights, --layout, --expected, --compare and --contract are for models; {where} is not one"
         )
 
     def work() -> int:
@@ -161,7 +166,7 @@ def run(  # noqa: PLR0913, PLR0917 (each is an option)
             against = (*compare, *(["interpreter"] if check else []))
             options = ModelOptions(
                 Path(where), tuple(shape), tuple(input_), seed, weights, tuple(layout), tuple(expected), against,
-                rtol, atol, json,
+                rtol, atol, contract, json,
             )  # fmt: skip
             return run_model(options)
         from verified_tir.cli.execute import Options, execute

@@ -48,6 +48,7 @@ class Options:
     compare: tuple[str, ...] = ()
     rtol: float = 1e-3
     atol: float | None = None
+    contract: bool = False
     json: bool = False
 
 
@@ -78,6 +79,8 @@ class Ran:
     results: list[Array]
     seconds: dict[str, float] = field(default_factory=dict)
     compared: list[Compared] = field(default_factory=list)
+    contracted: list[str] = field(default_factory=list)
+    """The nodes in whose sums products are not rounded by themselves."""
 
 
 class _Refused(Exception):
@@ -133,10 +136,10 @@ def _run(options: Options) -> Ran:
         used = made.graph
     planned_at = time.perf_counter()
     with bar("building", quiet=options.json) as progress:
-        executable = build(used, progress=progress)
+        executable = build(used, contract=options.contract, progress=progress)
     built = time.perf_counter()
     results = executable.run(arrays)
-    ran = Ran(used, sources, results)
+    ran = Ran(used, sources, results, contracted=[str(n) for n in executable.contracted])
     ran.seconds = {"loading": loaded - start}
     if options.layouts:
         ran.seconds["planning"] = planned_at - loaded
@@ -176,7 +179,9 @@ def _others(
         elif other == "interpreter":
             found.append(("the interpreter", dict(enumerate(evaluate(graph, arrays))), True))
         else:
-            found.append(("the unplanned model", dict(enumerate(build(graph).run(arrays))), True))
+            found.append(
+                ("the unplanned model", dict(enumerate(build(graph, contract=options.contract).run(arrays))), True)
+            )
     return found
 
 
@@ -234,6 +239,8 @@ def _show(options: Options, ran: Ran) -> None:
     for v, a in zip(ran.graph.outputs, ran.results, strict=True):
         print(f"  result {v.name}: {a.dtype}{list(a.shape)}, checksum {checksum_of({v.name: a})}")
     print("  " + ", ".join(f"{what} {duration(seconds)}" for what, seconds in ran.seconds.items()))
+    if options.contract:
+        print(f"  contracted (each a * b + c rounded once): {', '.join(ran.contracted) or 'nothing'}")
     for c in ran.compared:
         print(f"  {_sentence(c)}")
 
@@ -257,6 +264,7 @@ def _document(options: Options, ran: Ran, code: int) -> dict[str, Any]:
         "weights": options.weights,
         "seed": options.seed,
         "nodes": len(ran.graph.nodes),
+        "contracted": ran.contracted,
         "inputs": ran.inputs,
         "results": [
             {"name": v.name, "dtype": str(a.dtype), "shape": list(a.shape), "checksum": checksum_of({v.name: a})}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from verified_tir.elaborate.contraction import contracted_buffers
 from verified_tir.ir.expr import Binary, Expr, IntImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
@@ -30,6 +31,7 @@ def assumptions(theorem: Refines) -> list[str]:
     found += [f"{claim} (T.assume in the program)" for claim in _assumed(theorem.start.body, ())]
     found += [f"{claim} (asserted by the schedule)" for s in theorem.assumed for claim in _assumed(s, ())]
     found += [_rounded(reassociated(theorem))] if theorem.reassociated else []
+    found += [_fused(names)] if (names := contracted_buffers(theorem.start)) else []
     found += [f"{a} (an axiom, of tensorize)" for step in theorem.derivation if (a := axiom_of(step.rule))]
     return found
 
@@ -75,6 +77,10 @@ def _owner(func: PrimFunc, data: Var) -> str:
 
 def _rounded(names: list[str]) -> str:
     return f"the bits of a float reduction into {' or '.join(names)} may be those of another order of its terms"
+
+
+def _fused(names: list[str]) -> str:
+    return f"in {' and '.join(names)}, a product that is added to an element is not rounded by itself (T.fma)"
 
 
 def _padding(p: Padding) -> str:

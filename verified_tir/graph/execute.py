@@ -15,6 +15,7 @@ import numpy as np
 from verified_tir.codegen.build import build as build_function
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.runtime import Function
+from verified_tir.elaborate.contraction import contracted, contracted_buffers
 from verified_tir.graph.element_types import array_dtype, held
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import called_outside, passed_outside
@@ -37,13 +38,16 @@ def evaluate(
     graph: Graph,
     inputs: Mapping[str, Any] | Sequence[Any],
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    *,
+    contract: bool = False,
 ) -> list[Array]:
     """The results by the interpreter, which defines them; slow.
 
     :param functions: what programs call from outside, by name, where such a call is all that a program does: each gets
         the arrays of its call, and writes the results.
+    :param contract: as for :func:`build`.
     """
-    values = evaluate_all(graph, inputs, functions)
+    values = evaluate_all(graph, inputs, functions, contract=contract)
     return [values[v].view(array_dtype(v.dtype)) for v in graph.outputs]
 
 
@@ -51,6 +55,8 @@ def evaluate_all(
     graph: Graph,
     inputs: Mapping[str, Any] | Sequence[Any],
     functions: Mapping[str, Callable[..., Any]] | None = None,
+    *,
+    contract: bool = False,
 ) -> dict[Value, Array]:
     """Every value of a graph, as :func:`evaluate` computes them."""
     given, sizes = _given(graph, inputs)
@@ -64,6 +70,7 @@ def evaluate_all(
             functions[name](*(arrays[k] for k in passed_outside(func)))
             values.update(zip(node.outputs, arrays[len(node.inputs) :], strict=True))
             continue
+        func = contracted(func) if contract else func
         names = [b.name for b in func.buffers]
         ended = run(func, dict(zip(names, arrays, strict=True)))
         values.update(zip(node.outputs, (ended.arrays[n] for n in names[len(node.inputs) :]), strict=True))
@@ -93,6 +100,11 @@ class Executable:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_workspaces", Workspaces(self.graph))
+
+    @property
+    def contracted(self) -> tuple[Node, ...]:
+        """The nodes in whose sums products are not rounded by themselves."""
+        return tuple(n for n, f in self.code if isinstance(f, Function) and contracted_buffers(f.theorem.start))
 
     @property
     def placement(self) -> Placement:
@@ -134,7 +146,12 @@ class Executable:
 
 
 def build(
-    graph: Graph, *, threads: int | None = 1, schedules: bool = True, progress: Progress | None = None
+    graph: Graph,
+    *,
+    threads: int | None = 1,
+    schedules: bool = True,
+    contract: bool = False,
+    progress: Progress | None = None,
 ) -> Executable:
     """Prove that every node has a meaning, schedule its program, and compile it.
 
@@ -142,6 +159,8 @@ def build(
 
     :param schedules: whether programs get vectors and register tiles (``graph.schedules``), each step proved; without
         them they run as they are written.
+    :param contract: in every sum of products, a product that is added is not rounded by itself (a fused multiply-add,
+        see :func:`~verified_tir.elaborate.contraction.contracted`); the theorems are about these programs.
     :raises GraphError: if a node is not a legal program, or cannot be compiled (the message names it), or if the graph
         takes more memory than there is.
     """
@@ -157,7 +176,7 @@ def build(
         known = tuple(v in graph.constants for v in node.inputs)
         key = program_key(node), known
         if key not in made:
-            made[key] = _compiled(node, known, threads, schedules)
+            made[key] = _compiled(node, known, threads, schedules, contract)
         found = made[key]
         code.append((node, found.function))
         for which in found.moved:
@@ -187,10 +206,10 @@ class _Compiled:
         return self.function.pack(self.function.theorem.before.buffers[which].name, array)
 
 
-def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules: bool) -> _Compiled:
+def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules: bool, contract: bool) -> _Compiled:
     """The code of a node's program; operands that are known when it is compiled may be packed."""
     try:
-        func = program_of(node)
+        func = contracted(program_of(node)) if contract else program_of(node)
         if not schedules:
             return _Compiled(str(node), build_function(Schedule(func), threads=threads), (), ())
         constants = [b.name for b, k in zip(func.buffers, known, strict=False) if k]

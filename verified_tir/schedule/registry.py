@@ -11,15 +11,16 @@ be refused is marked ``@schedule(program, expect="refused")``; where only part o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import isasyncgen, iscoroutine, isfunction, isgenerator
 from typing import Literal, final
 
+from verified_tir.elaborate.contraction import contracted
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.functions import is_of_tvm, no_program
+from verified_tir.schedule.functions import is_of_tvm, no_program, program_of
 from verified_tir.schedule.schedule import Schedule
 
 Program = PrimFunc | IRModule | str | type
@@ -72,11 +73,12 @@ def collecting() -> Iterator[list[ScheduleFunction]]:
 
 
 def schedule(
-    program: Program, *, expect: Literal["proved", "refused"] = "proved"
+    program: Program, *, expect: Literal["proved", "refused"] = "proved", contract: str | Sequence[str] = ()
 ) -> Callable[[Callable[[Schedule], object]], ScheduleFunction]:
     """Decorator: the function below schedules ``program``.
 
     :param expect: ``"refused"`` if the schedule must be refused; it is then an error if it is not.
+    :param contract: buffers whose updates are to be fused multiply-adds, as for :class:`Schedule`.
     :raises TypeError: if ``program`` is not a program, as in a decorator without arguments.
     :raises ValueError: for another expectation.
     """
@@ -89,6 +91,8 @@ def schedule(
         raise TypeError(f"@schedule(program) takes {no_program(program)}")
     if expect not in ("proved", "refused"):
         raise ValueError(f'expect is "proved" or "refused", not {expect!r}')
+    if contract:
+        program = contracted(program_of(program)[0], contract)
 
     def decorate(function: Callable[[Schedule], object]) -> ScheduleFunction:
         if not isfunction(function):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 from verified_tir.activity import Level, announce
 from verified_tir.elaborate.calls import Misfit
 from verified_tir.elaborate.claims import verify_program
+from verified_tir.elaborate.contraction import contracted
 from verified_tir.elaborate.own_memory import with_own_memory
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
@@ -112,6 +113,8 @@ class Schedule(
     :param budget: resource limit of one integer query (Z3's rlimit); larger decides more and takes longer.
     :param cache: whether verdicts are kept on disk, and those of earlier runs believed (see ``docs/trust.md``).
     :param seed: what the sampling instructions draw follows from this number.
+    :param contract: buffers whose updates ``C[x] = C[x] + a * b`` are to be fused multiply-adds; the theorem is about
+        the program that has them (see :func:`~verified_tir.schedule.contraction.contracted`).
     :raises ScheduleError: if the program itself has no meaning on some input, or a block declares something false.
     """
 
@@ -125,9 +128,11 @@ class Schedule(
         solver: Solver | None = None,
         cache: bool = True,
         seed: int | None = None,
+        contract: str | Sequence[str] = (),
     ) -> None:
         try:
             program, owed, written = program_of(func, name)
+            program, written = contracted(program, contract), contracted(written, contract)
         except Misfit as problem:
             raise NotApplicable(
                 "the program itself", str(problem), problem.caller, problem.path, marks_all=True, code=CALL_DOES_NOT_FIT
