@@ -186,9 +186,9 @@ def test_contraction_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     model = convolution()
     code, out, _ = run_it(capsys, model, weights="random", contract=True, compare=("interpreter", "unplanned"))
     assert code == 0
-    assert "contracted (each a * b + c rounded once): nn.conv2d y" in out
+    assert "contracted (each a * b + c rounded once): nn.conv2d layer7" in out
     assert "y: the same bits as the interpreter" in out and "y: the same bits as the unplanned model" in out
     code, out, _ = run_it(capsys, model, json=True, contract=True)
-    assert (code, json.loads(out)["contracted"]) == (0, ["nn.conv2d y"])
+    assert (code, json.loads(out)["contracted"]) == (0, ["nn.conv2d layer7"])
     code, out, _ = run_it(capsys, model)
     assert code == 0 and "contracted" not in out

@@ -177,7 +177,7 @@ def _others(
         if other == "onnxruntime":
             found.append((other, dict(enumerate(_onnxruntime(model, graph, arrays))), False))
         elif other == "interpreter":
-            found.append(("the interpreter", dict(enumerate(evaluate(graph, arrays))), True))
+            found.append(("the interpreter", dict(enumerate(evaluate(graph, arrays, contract=options.contract))), True))
         else:
             found.append(
                 ("the unplanned model", dict(enumerate(build(graph, contract=options.contract).run(arrays))), True)
