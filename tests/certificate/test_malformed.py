@@ -123,7 +123,7 @@ def agrees(*_: object) -> Iterator[Agrees]:
 def test_what_is_malformed_is_said(
     seed: int, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "_executor", agrees)
+    monkeypatch.setattr(command, "executor_of", agrees)
     rng = random.Random(seed)
     folder = Path(shutil.copytree(store, tmp_path / "folder"))
     files = sorted(folder.rglob("*.json"))

@@ -58,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("check certificates --solver cvc5", "--solver cvc5", "cvc5"),
         ("check certificates --solver both", "--solver both", "cvc5"),
         ("check certificates --executor dask", "--executor dask", "dask"),
+        ("verify good.py --executor dask", "--executor dask", "dask"),
         ("check certificates --executor dask:tcp://localhost:1", "--executor dask:tcp://localhost:1", "dask"),
         ("check certificates --before m.onnx", "--before m.onnx: reading ONNX models", "onnx"),
         ("lsp", "vtir lsp", "editor"),

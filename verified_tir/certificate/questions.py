@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
-from verified_tir.certificate.discharge import Work, answers, each
+from verified_tir.certificate.discharge import Work, answers
 from verified_tir.certificate.integrity import Claim, Finding, claims_of, load, of_the_folder, question
 from verified_tir.certificate.plans import CheckedPlan, load_plan
 from verified_tir.certificate.store import constants_of, read_manifest
+from verified_tir.child.executors import each, failure
 from verified_tir.logic.recheck import BUDGET, Answer, SolverName
 
 CHUNK: Final = 6
@@ -150,6 +151,6 @@ def _ask(
             progress(finished, len(work) * len(done.solvers))
 
 
-def _nothing(reason: str, _: SolverName, chunk: Work, __: int) -> list[tuple[str, Answer]]:
+def _nothing(problem: Exception, _: SolverName, chunk: Work, __: int) -> list[tuple[str, Answer]]:
     """What is known of questions whose worker died."""
-    return [(digest, Answer("unknown", 0.0, reason=reason)) for digest, _ in chunk]
+    return [(digest, Answer("unknown", 0.0, reason=failure(problem))) for digest, _ in chunk]

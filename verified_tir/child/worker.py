@@ -47,6 +47,11 @@ def work(handle: Callable[[Any, Answer], None], memory: int | None = None) -> No
 def _end_with_parent(parent: int) -> None:
     while os.read(parent, 4096):
         pass
+    end_group()
+
+
+def end_group() -> None:
+    """End this process and those that it has started."""
     if os.name == "posix":
         os.killpg(0, signal.SIGKILL)
     os._exit(1)

@@ -20,13 +20,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final, NoReturn, final
 
 from verified_tir.activity import Level, watched
+from verified_tir.child.helper import how
 
 MISTAKE, INTERRUPTED = 2, 130
 """Exit codes."""
@@ -222,17 +223,25 @@ class _Watch:
             return INTERRUPTED
         if self.heard is not None or status == -signal.SIGPIPE:
             _end_by(self.heard or signal.SIGPIPE)
-        how = f"with exit code {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
-        memory = "; if the file did not do that, memory may have run out" if status == -signal.SIGKILL else ""
-        file = self.at[Level.FILE] if self.at else ""
-        function, step = (*self.at[Level.FUNCTION :], "", "")[:2]
-        did = f"{file}: the file ended the process {how}" if file else f"the process was ended {how}"
-        when = f" while {function} ran{f' (last step: {step})' if step else ''}" if function else ""
-        sentence = f"{did}{when}, before the report was complete{memory}"
+        sentence = ended_by(status, self.at)
         print(f"vtir: error: {sentence}", file=sys.stderr)
         if otherwise is not None:
             otherwise(sentence)
         return MISTAKE
+
+
+def ended_by(status: int, at: Sequence[str]) -> str:
+    """One sentence on a process that ended before its report was complete.
+
+    :param status: its exit code, or minus the signal that ended it.
+    :param at: what it announced last, at each level.
+    """
+    memory = "; if the file did not do that, memory may have run out" if status == -signal.SIGKILL else ""
+    file = at[Level.FILE] if at else ""
+    function, step = (*at[Level.FUNCTION :], "", "")[:2]
+    did = f"{file}: the file ended the process {how(status)}" if file else f"the process was ended {how(status)}"
+    when = f" while {function} ran{f' (last step: {step})' if step else ''}" if function else ""
+    return f"{did}{when}, before the report was complete{memory}"
 
 
 def _heeded(number: signal.Signals) -> bool:

@@ -6,16 +6,12 @@ here knows what a verdict was when the certificate was written.
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
-import signal
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -27,6 +23,7 @@ from verified_tir.certificate.store import MANIFEST, BadStore
 from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.check_report import as_json, as_text
 from verified_tir.cli.discover import split_name
+from verified_tir.cli.executors import BadExecutor, executor_of
 from verified_tir.cli.reading import text_of
 from verified_tir.extras import missing
 from verified_tir.logic.recheck import BUDGET, SolverName, version
@@ -74,7 +71,7 @@ def run(options: Options) -> int:
     write_any_character()
     try:
         return _run(options)
-    except (_Mistake, BadStore, BadSource) as mistake:
+    except (_Mistake, BadExecutor, BadStore, BadSource) as mistake:
         print(f"vtir: error: {with_code(str(mistake), code_of_exception(mistake))}", file=sys.stderr)
         return MISTAKE
     except KeyboardInterrupt:
@@ -84,11 +81,10 @@ def run(options: Options) -> int:
 
 def _run(options: Options) -> int:
     solvers = _solvers(options.solver)
-    jobs = options.jobs or os.cpu_count() or 1
     model = _model(options.before, options.directory)
     given = [(which, where) for which, where in _given(options) if where and not (which == "before" and model)]
     wanted = {which: (where, _programs(where)) for which, where in given}
-    with _executor(options.executor, jobs) as executor:
+    with executor_of(options.executor, options.jobs) as executor:
         checked = _checked(options, solvers, executor)
         if not checked.certificates and not checked.plans:
             what = f"no certificate's name contains {options.only!r}" if options.only else "there are no certificates"
@@ -208,70 +204,6 @@ def _regenerated(options: Options, executor: Executor | None) -> list[MadeAgain]
 
     with _bar(options) as progress:
         return regenerate(options.directory, executor, only=options.only, progress=progress)
-
-
-# -- where the work is done --------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _executor(name: str, jobs: int) -> Iterator[Executor | None]:
-    """The executor that a name means; ``None`` for this process.
-
-    :raises _Mistake: if there is none of that name, or Dask is not installed or not reached.
-    """
-    kind, colon, address = name.partition(":")
-    match kind, colon:
-        case "processes", "":
-            if jobs == 1:
-                yield None
-                return
-            # not by fork: the parent may have threads (the bar, a debugger)
-            with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-                with _interrupts_wait():  # workers inherit that: a terminal's Ctrl-C reaches this process alone
-                    for _ in range(jobs):  # each starts a worker while none is idle
-                        pool.submit(int)
-                try:
-                    yield pool
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    for worker in active_children():
-                        worker.kill()
-                    raise
-        case "dask", _ if address or not colon:
-            with _dask(address, jobs) as pool:
-                yield pool
-        case _:
-            raise _Mistake(f"there is no executor {name!r}; there are processes, dask and dask:ADDRESS")
-
-
-@contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """An interrupt in the block comes after it, and to processes that are started in it never."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _dask(address: str, jobs: int) -> Iterator[Executor]:
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError:
-        raise _Mistake(missing(f"--executor dask{':' * bool(address)}{address}", "dask")) from None
-    try:
-        if address:
-            client = distributed.Client(address, timeout=10)
-        else:
-            client = distributed.Client(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-    except (OSError, ValueError) as problem:
-        raise _Mistake(f"no Dask scheduler answers at {address or 'this machine'}: {problem}") from None
-    with client:
-        yield client.get_executor()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from verified_tir.cli.apart import apart
-from verified_tir.cli.options import Budget, Json, NoCache, Quiet, option
+from verified_tir.cli.options import Budget, Executor, Jobs, Json, NoCache, Quiet, option
 
 if TYPE_CHECKING:
     from verified_tir.cli.settings import Project
@@ -36,6 +36,7 @@ Examples:
   vtir verify schedules/ --format github    annotations of the lines in GitHub Actions
   vtir verify --changed-since origin/main   what a branch may have broken
   vtir verify --watch                       again whenever a file changes
+  vtir verify schedules/ --jobs 0           on all cores; --executor dask:ADDRESS on a cluster
 
 Exit code: 0 if every schedule ended as expected; 1 if one was refused unexpectedly, was not refused as expected, or \
 raised an exception, or if the validator disagrees (a bug in vtir); 2 if a file could not be executed, or there was \
@@ -102,6 +103,8 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     no_cache: NoCache = False,
     diff: Diff = False,
     profile: Profile = False,
+    jobs: Jobs = 1,
+    executor: Executor = "processes",
 ) -> None:
     """Prove every schedule in the given files and folders."""
     if verbose and quiet:
@@ -128,7 +131,7 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
         options = Options(
             tuple(paths) or project.paths, form, verbose, quiet, only, show_program, smt, budget or project.budget,
             when, operations, certify, to_llvm, not no_cache, diff, project.exclude, changed_since, project.file,
-            profile,
+            profile, jobs, executor,
         )  # fmt: skip
         if watch:
             from verified_tir.cli.watch import watch as watched
@@ -214,10 +217,6 @@ Certificates = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that
 WhichSolver = Annotated[str, typer.Option("--solver", metavar="z3|cvc5|both", help="Which solvers to ask.")]
 Regenerate = Annotated[bool, option("--regenerate", text="Repeat the recorded calls of primitives, and compare.")]
 QuestionsOnly = Annotated[bool, option("--questions-only", text="Trust that the questions are those of the rules.")]
-Processes = Annotated[int, typer.Option("--jobs", metavar="N", min=0, help="Number of processes; 0 for one per core.")]
-WhichExecutor = Annotated[
-    str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where to ask the questions.")
-]
 OnlyCertificates = Annotated[str, option("-k", metavar="NAME", text="Only certificates whose name contains this.")]
 Before = Annotated[str, option("--before", metavar="FILE[:FUNCTION]", text="The program before must be this one.")]
 After = Annotated[str, option("--after", metavar="FILE[:FUNCTION]", text="The program after must be this one.")]
@@ -231,8 +230,8 @@ def check(  # noqa: PLR0913, PLR0917 (each is an option)
     solver: WhichSolver = "z3",
     regenerate: Regenerate = False,
     questions_only: QuestionsOnly = False,
-    jobs: Processes = 0,
-    executor: WhichExecutor = "processes",
+    jobs: Jobs = 0,
+    executor: Executor = "processes",
     only: OnlyCertificates = "",
     before: Before = "",
     after: After = "",

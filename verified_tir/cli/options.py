@@ -21,3 +21,8 @@ NoCache = Annotated[bool, option("--no-cache", text="Use no verdict of an earlie
 Budget = Annotated[int | None, option("--budget", metavar="N", least=1, text=_BUDGET)]
 Where = Annotated[str, typer.Argument(metavar="FILE[:FUNCTION]", help="A file, and a function in it.")]
 PipelineText = Annotated[str, typer.Option("--pipeline", metavar="EXPR", help=_PIPELINE)]
+
+Executor = Annotated[
+    str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where to work, with several jobs.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Number of processes; 0 for one per core.")]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,14 @@ from verified_tir import __version__
 from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.changed import NoChanges, changes_since
 from verified_tir.cli.discover import NOTHING_EXCLUDED, Excluded, Found, find_files
+from verified_tir.cli.executors import BadExecutor, executor_of
 from verified_tir.cli.profile import Profile
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
 from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.collect import RefusalDetail
+from verified_tir.report.error_codes import code_of_exception, with_code
 from verified_tir.report.formats import Format, formatted
 from verified_tir.report.model import FileReport, Report, ScheduleReport
 from verified_tir.report.text import Detail, TextReport
@@ -36,6 +39,8 @@ class Options:
     """The options of ``vtir verify``, as they are on the command line, or in a project's settings.
 
     :ivar project: the file of the project's settings.
+    :ivar jobs: processes; 0 for one on each core.
+    :ivar executor: where they are (:mod:`verified_tir.cli.executors`).
     """
 
     paths: tuple[Path, ...]
@@ -56,6 +61,8 @@ class Options:
     changed_since: str | None = None
     project: Path | None = None
     profile: bool = False
+    jobs: int = 1
+    executor: str = "processes"
 
 
 @final
@@ -113,14 +120,15 @@ def run(options: Options, choose: Choose = list) -> int:
     except NoChanges as problem:
         print(f"vtir: error: {problem}", file=sys.stderr)
         return 2
-    if options.certify is None:
-        report = _run(options, files, text, _bar_of(options, out), None)
-    else:
-        from verified_tir.certificate.store import BadStore, save
-        from verified_tir.certificate.write import Written
-
-        written = Written()
+    written = _written(options)
+    try:
         report = _run(options, files, text, _bar_of(options, out), written)
+    except BadExecutor as problem:
+        print(f"vtir: error: {with_code(str(problem), code_of_exception(problem))}", file=sys.stderr)
+        return 2
+    if options.certify is not None and written is not None:
+        from verified_tir.certificate.store import BadStore, save
+
         try:
             if not report.interrupted:
                 save(options.certify, written.certificates, written.queries)
@@ -132,6 +140,14 @@ def run(options: Options, choose: Choose = list) -> int:
     if options.format in ("text", "github"):
         TextReport(out, detail).summary(report)
     return report.exit_code
+
+
+def _written(options: Options) -> Written | None:
+    if options.certify is None:
+        return None
+    from verified_tir.certificate.write import Written
+
+    return Written()
 
 
 def show_nothing(why: str, form: Format) -> None:
@@ -182,13 +198,11 @@ def _run(
     interrupted = False
     listeners: _Listeners | None = None
     try:
-        if files:
-            warm_up(asked)
         profiled = settings.profile or nullcontext()
         with profiled, bar_of(len(files)) if bar_of is not None else nullcontext() as bar:
             listeners = _Listeners(bar, text)
-            for file in files:
-                done.append(verify_file(file, settings, listeners))
+            for report_of_file in _verified(options, files, settings, listeners):
+                done.append(report_of_file)
     except KeyboardInterrupt:
         interrupted = True
         if listeners is not None and len(done) < len(files):
@@ -197,6 +211,20 @@ def _run(
     if not report.schedules and not report.bad_files and not interrupted:
         return Report(report.files, report.seconds, _nothing(options, files))
     return report
+
+
+def _verified(options: Options, files: list[Found], settings: Settings, listener: Listener) -> Iterator[FileReport]:
+    """The reports of files, in their order, from as many processes as are wanted."""
+    jobs = min(options.jobs or os.cpu_count() or 1, len(files))
+    with executor_of(options.executor, jobs or 1) as executor:
+        if executor is None:
+            if files:
+                warm_up(settings.asked)
+            yield from (verify_file(file, settings, listener) for file in files)
+            return
+        from verified_tir.cli.verify_apart import verify_files
+
+        yield from verify_files(files, settings, listener, executor)
 
 
 def _nothing(options: Options, files: list[Found]) -> str:

@@ -41,6 +41,7 @@ _CLASSES: Final = {
     "_Mistake": WRONG_OPTION,
     "Mistake": WRONG_OPTION,
     "RunError": WRONG_OPTION,
+    "BadExecutor": WRONG_OPTION,
     "WrongCall": "VT0012",
     "BadJson": "VT0801",
     "BadStore": "VT0801",
