@@ -149,7 +149,7 @@ def fits() -> list[Fit]:
         Fit("EXP2_32", "(2**r - 1) / r", lambda r: (2**r - 1) / r, lambda r: r / 2**r, -0.5, 0.5, 5, 24),
         Fit(
             "LOG_32", "(log(1 + f) - f + f**2 / 2) / f**3", lambda f: (mp.log1p(f) - f + f**2 / 2) / f**3,
-            lambda f: f**3 / mp.log1p(f), mp.sqrt(0.5) - 1, mp.sqrt(2) - 1, 8, 24,
+            lambda f: f**3 / mp.log1p(f), mp.sqrt(0.5) - 1, mp.sqrt(2) - 1, 7, 24,
         ),
         Fit(
             "ERF_32", "erf(x) / x - 1 in x**2", lambda z: mp.erf(root(z)) / root(z) - 1,

@@ -2,7 +2,9 @@
 
 ``fma``, ``sqrt`` and the roundings are instructions of LLVM, correctly rounded; float16 and bfloat16 go through
 float32, which is exact for roundings and innocuous for square roots.  Transcendental functions are expanded into the
-expression that defines them (``verified_tir.semantics.intrinsics``), in scalar and in vector form alike.
+expression that defines them (``verified_tir.semantics.intrinsics``), in scalar and in vector form alike.  A scaling by
+a power of two in it (``words.scaled``: two exact powers of two are made and multiplied) is one instruction where the
+processor has it: AVX-512's VSCALEF, which LLVM has for its ``ldexp``, rounds once as well.
 """
 
 from __future__ import annotations
@@ -17,12 +19,16 @@ from verified_tir.codegen.llvm_types import REGISTER, lanes_of, splat
 from verified_tir.ir.calls import PURE_CALLS
 from verified_tir.ir.dtype import FLOAT32, DType
 from verified_tir.ir.expr import Call, Expr, Var
+from verified_tir.ir.node import Node
 from verified_tir.semantics.intrinsics import EXPANDED, expand, has_expansion
+from verified_tir.semantics.intrinsics.words import as_scaled
 
 _ROUNDING = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "nearbyint": "roundeven", "round": "roundeven",
 }  # fmt: skip
 _INFINITY = "0x7FF0000000000000"
+_SCALE = "scale by a power of two"
+"""A call that stands in expansions only, in place of ``words.scaled``; no program can name it."""
 
 
 def call(b: Function, e: Call) -> Value:
@@ -30,6 +36,8 @@ def call(b: Function, e: Call) -> Value:
 
     :raises CodegenError: if the call is opaque, or there is no code for it at this type.
     """
+    if e.op == _SCALE:
+        return _scale(b, e)
     if e.op not in PURE_CALLS:
         _refuse_opaque(e)
     if e.op == "reinterpret":
@@ -120,19 +128,34 @@ def _without_sign(b: Function, dtype: DType, x: Register) -> str:
 
 
 @cache
-def _expansion(op: str, dtype: DType) -> tuple[tuple[Var, ...], Expr]:
-    """The expression that defines a transcendental call, and the variables in it that stand for the arguments."""
+def _expansion(op: str, dtype: DType, scales: bool) -> tuple[tuple[Var, ...], Expr]:
+    """The expression that defines a transcendental call, and the variables in it that stand for the arguments.
+
+    :param scales: whether the processor scales by powers of two.
+    """
     if not has_expansion(op, dtype):
         raise CodegenError(
             f"{op} of {dtype} is defined for the interpreter only, without an expansion into basic operations; "
             f"functions with one are {', '.join(sorted(EXPANDED))}"
         )
     variables = tuple([Var.fresh(f"x{k}", dtype) for k in range(PURE_CALLS[op].arity)])
-    return variables, expand(op, variables)
+    return variables, expand(op, variables, _scaling if scales else None)
+
+
+def _scaling(part: Node) -> Expr | None:
+    found = as_scaled(part)
+    return None if found is None else Call(found[0].dtype, _SCALE, found)
+
+
+def _scale(b: Function, e: Call) -> Value:
+    """``y * 2**n``, rounded once."""
+    (x, dtype, _), (n, integer, _) = (b.value(a) for a in e.args)
+    kind, suffix = REGISTER[dtype], f"{_suffix(dtype)}.{_suffix(integer)}"
+    return b.assign(f"call {kind} @llvm.ldexp.{suffix}({kind} {x}, {REGISTER[integer]} {n})"), dtype, 0
 
 
 def _transcendental(b: Function, e: Call, dtype: DType, operands: list[Register]) -> Register:
-    variables, definition = _expansion(e.op, dtype)
+    variables, definition = _expansion(e.op, dtype, b.module.target.scales)
     mark = len(b.trail)
     for var, operand in zip(variables, operands, strict=True):
         b.bind(var, (operand, dtype, 0))

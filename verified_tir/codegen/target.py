@@ -58,6 +58,11 @@ class Target:
         """Whether float16 converts to and from float32 in hardware (older x86 processors would call a library)."""
         return not self.is_x86 or self.has("f16c")
 
+    @property
+    def scales(self) -> bool:
+        """Whether floats of 32 and 64 bits are scaled by powers of two in hardware, in scalars and all vectors."""
+        return self.is_x86 and all(map(self.has, ("avx512f", "avx512dq", "avx512vl")))
+
     def machine(self) -> llvm.TargetMachine:
         """LLVM's object for this target; position-independent code, for any place in memory."""
         initialize()

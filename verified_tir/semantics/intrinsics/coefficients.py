@@ -15,16 +15,15 @@ EXP2_32 = (  # (2**r - 1) / r, on [-0.5, 0.5]: error 2**-27.5
     float.fromhex("0x1.5fbdae0000000p-10"),
     float.fromhex("0x1.4bd7f80000000p-13"),
 )
-LOG_32 = (  # (log(1 + f) - f + f**2 / 2) / f**3, on [-0.2929, 0.4142]: error 2**-28.8
-    float.fromhex("0x1.5555480000000p-2"),
-    float.fromhex("-0x1.00000c0000000p-2"),
-    float.fromhex("0x1.99a4440000000p-3"),
-    float.fromhex("-0x1.555ad80000000p-3"),
-    float.fromhex("0x1.23405e0000000p-3"),
-    float.fromhex("-0x1.fc6af20000000p-4"),
-    float.fromhex("0x1.e6c81e0000000p-4"),
-    float.fromhex("-0x1.dc35b40000000p-4"),
-    float.fromhex("0x1.11d7ca0000000p-4"),
+LOG_32 = (  # (log(1 + f) - f + f**2 / 2) / f**3, on [-0.2929, 0.4142]: error 2**-27.3
+    float.fromhex("0x1.5555540000000p-2"),
+    float.fromhex("-0x1.0002280000000p-2"),
+    float.fromhex("0x1.99a0360000000p-3"),
+    float.fromhex("-0x1.5472240000000p-3"),
+    float.fromhex("0x1.22d5d40000000p-3"),
+    float.fromhex("-0x1.0d82020000000p-3"),
+    float.fromhex("0x1.0579b00000000p-3"),
+    float.fromhex("-0x1.3916320000000p-4"),
 )
 ERF_32 = (  # erf(x) / x - 1 in x**2, on [0, 1]: error 2**-29.4
     float.fromhex("0x1.06eba80000000p-3"),

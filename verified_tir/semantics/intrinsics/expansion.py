@@ -13,7 +13,7 @@ from functools import cache
 from verified_tir.ir.dtype import FLOAT32, FLOAT64, DType
 from verified_tir.ir.expr import Broadcast, Expr, FloatImm, IntImm, LetExpr, Var
 from verified_tir.ir.node import IRError, Node
-from verified_tir.ir.visit import children, map_children
+from verified_tir.ir.visit import children, map_children, rewrite
 from verified_tir.semantics.intrinsics import arctangent, error_function, exponential, logarithm, power, trigonometric
 from verified_tir.semantics.intrinsics.words import cast
 
@@ -85,7 +85,7 @@ def _value(op: str, args: Sequence[Expr]) -> Expr:
     return cast(dtype, _WIDE[op](*[cast(FLOAT64, a) for a in args]))
 
 
-def expand(op: str, args: Sequence[Expr]) -> Expr:
+def expand(op: str, args: Sequence[Expr], replace: Callable[[Node], Node | None] | None = None) -> Expr:
     """The value of the call ``op`` on ``args`` by basic operations alone; the variables that it binds are fresh.
 
     The operations are ``+ - * /``, ``fma``, ``sqrt``, ``abs``, comparisons, ``select``, casts between types of numbers,
@@ -93,12 +93,15 @@ def expand(op: str, args: Sequence[Expr]) -> Expr:
     it wraps.  Shift amounts are in range, and both arms of a ``select`` may always be evaluated.
 
     :param args: floats of one type, with any number of lanes.
+    :param replace: another expression for a part of the value, where a machine has an instruction for the whole part.
     :raises IRError: if there is no such expansion.
     """
     dtype = args[0].dtype
     if any(a.dtype is not dtype for a in args) or len(args) != arity(op):
         raise IRError(f"{op} takes {arity(op)} arguments of one type, not {', '.join(str(a.dtype) for a in args)}")
     parameters, value = template(op, dtype)
+    if replace is not None:
+        value = rewrite(value, replace)
     return _with_lets(value, dict(zip(parameters, args, strict=True)))
 
 

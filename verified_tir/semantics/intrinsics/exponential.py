@@ -147,17 +147,28 @@ def tanh(x: Expr) -> Expr:
 
     Near zero float32 takes a polynomial; float64 takes ``e / (e + 2)`` for ``e = exp(2 |x|) - 1`` everywhere.
     """
-    a = magnitude(or_zero(x))
-    if x.dtype.scalar is FLOAT64:
-        inside = clamp(a, 0.0, 19.25)
-        e = expm1_inside(inside + inside)
-        result = e / (e + 2.0)
-    else:
-        inside = clamp(a, 0.0, 9.25)
-        z = inside * inside
-        near_zero = fma(inside * z, polynomial(z, c.TANH_32), inside)
-        result = select(a < 0.65, near_zero, 1.0 - 2.0 / (exp_inside(inside + inside) + 1.0))
-    return select(x.equal(x), with_sign_of(result, or_zero(x)), x)
+    if x.dtype.scalar is FLOAT32:
+        return _tanh_32(x)
+    inside = clamp(magnitude(or_zero(x)), 0.0, 19.25)
+    e = expm1_inside(inside + inside)
+    return select(x.equal(x), with_sign_of(e / (e + 2.0), or_zero(x)), x)
+
+
+def _tanh_32(x: Expr) -> Expr:
+    """The two parts meet at 0.65.  NaN is not less than that, and fails no other test: the polynomial makes NaN of it.
+
+    For ``exp(2 |x|)``, the reduction is ``|x| = n ln(2) / 2 + r``, in one step: the larger n, the less the result
+    depends on r.  The polynomial adds ``u x`` to x, where u is 0.0, not -0.0, at zero: so x keeps its sign there.
+    """
+    square = x * x
+    near_zero = fma(fma(square, polynomial(square, c.TANH_32), 0.0), x, x)
+    size = magnitude(x)
+    inside = select(size < 9.25, size, 9.25)
+    whole, n = nearest_whole(fma(inside, as_float(2 / LN2, FLOAT32), rounding_shift(FLOAT32)))
+    r = fma(whole, -as_float(LN2 / 2, FLOAT32), inside)
+    series = (1.0, 2.0, *[q * 2.0 ** (k + 2) for k, q in enumerate(c.EXP_32)])
+    quotient = 2.0 / fma(power_of_two(n), polynomial(r, series), 1.0)
+    return select(square >= 0.65**2, select(x < 0.0, quotient - 1.0, 1.0 - quotient), near_zero)
 
 
 def sinh(x: Expr) -> Expr:

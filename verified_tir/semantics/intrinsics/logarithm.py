@@ -51,12 +51,11 @@ def tail_64(f: Expr) -> tuple[Expr, Expr]:
 
 def log(x: Expr) -> Expr:
     """The natural logarithm."""
-    k, m = exponent_and_fraction(between(x, 0.0))
+    k, m = exponent_and_fraction(select(x > 0.0, x, 1.0))
     f = m - 1.0
     if x.dtype.scalar is FLOAT32:
-        high, low = split(LN2, FLOAT32, 16)
-        rest = fma(f * -0.5, f, fma(k, low, _tail_32(f)))
-        return at_the_ends(x, fma(k, high, f + rest))
+        fraction = fma(f * f, fma(f, polynomial(f, c.LOG_32), -0.5), f)
+        return at_the_ends(x, fma(k, as_float(LN2, FLOAT32), fraction))
     high, low = split(LN2, FLOAT64, 42)
     h, t = tail_64(f)
     return at_the_ends(x, fma(k, high, f - (h - fma(k, low, t))))

@@ -13,8 +13,9 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from verified_tir.ir.dtype import DType
-from verified_tir.ir.expr import BinaryOp, Call, Cast, Expr, Select
+from verified_tir.ir.expr import Binary, BinaryOp, Call, Cast, Expr, Select
 from verified_tir.ir.floats import bits_of, exponent_bits, significand_bits
+from verified_tir.ir.node import Node
 from verified_tir.ir.sugar import ExprLike, as_expr, binary, const
 from verified_tir.semantics.rounding import round_exact
 
@@ -124,6 +125,14 @@ def scaled(y: Expr, n: Expr) -> Expr:
     """
     half = operate("shr", n, 1)
     return y * power_of_two(half) * power_of_two(n - half)
+
+
+def as_scaled(e: Node) -> Pair | None:
+    """(y, n) if an expression is what :func:`scaled` makes of y and n."""
+    match e:
+        case Binary(op="mul", a=Binary(a=y, b=Call(args=(Binary(a=Binary(a=Binary(op="shr", a=n))),)))):
+            return (y, n) if scaled(y, n) is e else None
+    return None
 
 
 def _bias(dtype: DType) -> int:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from verified_tir.ir.dtype import BOOL, FLOAT32, DType
+from verified_tir.ir.floats import exponent_bits, significand_bits
 from verified_tir.validate.llvm.code import Value, is_scalar
 from verified_tir.validate.llvm.graph import UNDEF, Lane, integer, signed
 from verified_tir.validate.llvm.machine import Machine
@@ -80,9 +81,30 @@ def _float(machine: Machine, stem: str, dtype: DType) -> Operation | None:
             return partial(_propagating, machine, stem, dtype)
         case "copysign":
             return partial(_copysign, machine, dtype)
+        case "ldexp" if dtype.bits > 16:
+            return partial(_scaled, machine, dtype)
         case "is":  # llvm.is.fpclass
             return partial(_fpclass, machine, dtype)
     return None
+
+
+def _scaled(machine: Machine, dtype: DType, x: Lane, n: Lane) -> Lane:
+    """``ldexp``, as the product of x and two powers of two, which is what expansions have in its place.
+
+    That is ``x * 2**n`` rounded once only for x near 1, and n up to twice the exponents of the type.  Nothing but the
+    code of expansions calls it, which keeps to that (``semantics.intrinsics.words.scaled``).
+    """
+    bits, none = dtype.bits, frozenset[str]()
+    fraction = significand_bits(dtype) - 1
+    compute = machine.integers.binary
+
+    def power(k: Lane) -> Lane:
+        biased = compute("add", bits, none, k, (1 << (exponent_bits(dtype) - 1)) - 1)
+        return machine.graph.reinterpret(compute("shl", bits, none, biased, fraction), dtype)
+
+    half = compute("ashr", bits, none, n, 1)
+    first = machine.floats.binary("fmul", dtype, x, power(half))
+    return machine.floats.binary("fmul", dtype, first, power(compute("sub", bits, none, n, half)))
 
 
 def _propagating(machine: Machine, stem: str, dtype: DType, x: Lane, y: Lane) -> Lane:
