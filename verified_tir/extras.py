@@ -17,6 +17,7 @@ NAME: Final = "verified_tir"
 
 EXTRAS: Final = {
     "hypothesis": "testing",
+    "threadpoolctl": "bench",
     "redis": "redis",
     "cvc5": "cvc5",
     "distributed": "dask",

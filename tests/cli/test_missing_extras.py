@@ -62,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("check certificates --executor dask:tcp://localhost:1", "--executor dask:tcp://localhost:1", "dask"),
         ("check certificates --before m.onnx", "--before m.onnx: reading ONNX models", "onnx"),
         ("lsp", "vtir lsp", "editor"),
+        ("bench good.py", "vtir bench", "bench"),
     ],
 )
 def test_one_line_says_which_extra(arguments: str, what: str, extra: str, folder: Path) -> None:

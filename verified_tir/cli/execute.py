@@ -79,7 +79,7 @@ def execute(options: Options) -> int:
     refusal: dict[str, Any] | None = None
     try:
         pipeline = parse_pipeline(options.pipeline)
-        wanted = _sizes(options.shape)
+        wanted = sizes_of(options.shape)
         with functions_of(path, name) as functions:
             for f in functions:
                 done.append(_run(f, pipeline, wanted, options))
@@ -112,7 +112,7 @@ def execute(options: Options) -> int:
     return code
 
 
-def _sizes(texts: tuple[str, ...]) -> dict[str, int | float]:
+def sizes_of(texts: tuple[str, ...]) -> dict[str, int | float]:
     """``name=value`` pairs as numbers."""
     found: dict[str, int | float] = {}
     for text in texts:
@@ -135,7 +135,7 @@ def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float]
     announce(Level.STEP, "building")
     compiled = build(theorem)
     before = schedule.steps[0].before
-    sizes = _values(before, wanted)
+    sizes = values_of(before, wanted)
     arrays, masks = _inputs(before, theorem, sizes, options.seed)
     scalars = {p.name: sizes[p.name] for p in theorem.after.params if theorem.after.buffer_of(p) is None}
     given = {name: a.copy() for name, a in arrays.items()}
@@ -153,7 +153,7 @@ def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float]
     return ran
 
 
-def _values(func: PrimFunc, wanted: Mapping[str, int | float]) -> dict[str, Any]:
+def values_of(func: PrimFunc, wanted: Mapping[str, int | float]) -> dict[str, Any]:
     """A value for each symbol and scalar parameter."""
     known = {v.name: v for v in symbols(func)}
     for name in wanted:

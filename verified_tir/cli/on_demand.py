@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "explain": ("prove", "Show one schedule step by step, as a page with pictures."),
     "lower": ("programs", "Lower a function by a pipeline of proved passes."),
     "run": ("models", "Compile a function or a model and call it on random arrays."),
+    "bench": ("measure", "Time kernels, schedules and models beside everything else that is installed."),
     "plan": ("models", "Choose layouts for a whole model; every change is proved."),
     "validate": ("programs", "Compare two programs by translation validation."),
     "check": ("prove", "Check certificates with a solver of choice."),

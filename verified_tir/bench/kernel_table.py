@@ -1,0 +1,252 @@
+"""The kernels of the library that are timed: their sizes, what the results must be, and the peers of each.
+
+To add a kernel, enter it in :data:`TIMED`.  That all results agree is looked at before anything is timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Final, final
+
+import numpy as np
+
+from verified_tir import library
+from verified_tir.bench.cases import Array
+from verified_tir.bench.peers import Peer, halide_, numba_, numpy_, onnx_, torch_, tvm_
+
+Sizes = Mapping[str, int]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A kernel of the library as it is timed.
+
+    :ivar dimensions: names of its sizes, in the order of ``--sizes``.
+    :ivar sizes: what is timed unless sizes are given.
+    :ivar shapes: of the operands and of the result.
+    :ivar exact: the result, of operands in float64 or int64.
+    :ivar terms: how many numbers each result is a sum of, from which the tolerance follows.
+    :ivar flops: operations; ``None`` where memory is what limits.
+    :ivar results: types of results, by those of the operands, where they differ.
+    """
+
+    dimensions: tuple[str, ...]
+    sizes: str
+    dtypes: tuple[str, ...]
+    shapes: Callable[[Sizes], tuple[tuple[int, ...], ...]]
+    exact: Callable[..., Array]
+    peers: Mapping[str, Peer]
+    terms: Callable[[Sizes], int] = lambda _: 8
+    flops: Callable[[Sizes], int | None] = lambda _: None
+    results: Mapping[str, str] = field(default_factory=dict)
+
+
+def _halide_gemm(hl: Any, a: Any, b: Any, sizes: Sizes) -> Any:
+    x, y, k, c = hl.Var("x"), hl.Var("y"), hl.RDom([(0, sizes["K"])]), hl.Func("c")
+    c[x, y] = hl.f32(0)
+    c[x, y] += a[k.x, y] * b[x, k.x]
+    return c
+
+
+_NUMBA_GEMM = """
+def loops(a, b, c):
+    for i in prange(a.shape[0]):
+        c[i, :] = 0
+        for k in range(a.shape[1]):
+            for j in range(b.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+"""
+
+GEMM: Final = Timed(
+    dimensions=("M", "N", "K"),
+    sizes="256,512,1024",
+    dtypes=("float32", "float64"),
+    shapes=lambda s: ((s["M"], s["K"]), (s["K"], s["N"]), (s["M"], s["N"])),
+    exact=np.matmul,
+    terms=lambda s: s["K"],
+    flops=lambda s: 2 * prod(s.values()),
+    peers={
+        "numpy": numpy_("matmul", np.matmul),
+        "torch": torch_("mm", lambda torch, a, b, out: torch.mm(a, b, out=out), written=True),
+        "onnxruntime": onnx_("MatMul"),
+        "tvm": tvm_,
+        "halide": halide_(_halide_gemm),
+        "numba": numba_(_NUMBA_GEMM),
+    },
+)
+
+
+def _numpy_softmax(x: Array, out: Array) -> None:
+    np.exp(x - x.max(axis=-1, keepdims=True), out=out)
+    np.divide(out, out.sum(axis=-1, keepdims=True), out=out)
+
+
+def _softmax(x: Array) -> Array:
+    _numpy_softmax(x, out := np.empty_like(x))
+    return out
+
+
+def _halide_softmax(hl: Any, a: Any, sizes: Sizes) -> Any:
+    x, y, k = hl.Var("x"), hl.Var("y"), hl.RDom([(0, sizes["columns"])])
+    most, e, total, out = hl.Func("most"), hl.Func("e"), hl.Func("total"), hl.Func("out")
+    most[y] = a[0, y]
+    most[y] = hl.max(most[y], a[k.x, y])
+    e[x, y] = hl.exp(a[x, y] - most[y])
+    total[y] = hl.f32(0)
+    total[y] += e[k.x, y]
+    out[x, y] = e[x, y] / total[y]
+    return out
+
+
+_NUMBA_SOFTMAX = """
+def loops(x, y):
+    for i in prange(x.shape[0]):
+        most = x[i, 0]
+        for j in range(x.shape[1]):
+            most = max(most, x[i, j])
+        total = x.dtype.type(0)
+        for j in range(x.shape[1]):
+            y[i, j] = np.exp(x[i, j] - most)
+            total += y[i, j]
+        for j in range(x.shape[1]):
+            y[i, j] /= total
+"""
+
+_ROWS: Final[dict[str, Any]] = {
+    "dimensions": ("rows", "columns"),
+    "sizes": "256x1024,4096x1024",
+    "dtypes": ("float32",),
+}
+
+SOFTMAX: Final = Timed(
+    **_ROWS,
+    shapes=lambda s: (tuple(s.values()),) * 2,
+    exact=_softmax,
+    terms=lambda s: s["columns"],
+    peers={
+        "numpy": numpy_("exp and sum", _numpy_softmax),
+        "torch": torch_("softmax", lambda torch, x, out: torch.softmax(x, -1, out=out), written=True),
+        "onnxruntime": onnx_("Softmax", axis=-1),
+        "tvm": tvm_,
+        "halide": halide_(_halide_softmax),
+        "numba": numba_(_NUMBA_SOFTMAX),
+    },
+)
+
+EPSILON: Final = 1e-5
+
+
+def _numpy_layer_norm(x: Array, scale: Array, shift: Array, out: Array) -> None:
+    np.subtract(x, x.mean(axis=-1, keepdims=True), out=out)
+    np.multiply(out, 1 / np.sqrt((out * out).mean(axis=-1, keepdims=True) + EPSILON), out=out)
+    np.add(np.multiply(out, scale, out=out), shift, out=out)
+
+
+def _layer_norm(x: Array, scale: Array, shift: Array) -> Array:
+    _numpy_layer_norm(x, scale, shift, out := np.empty_like(x))
+    return out
+
+
+_NUMBA_LAYER_NORM = f"""
+def loops(x, scale, shift, y):
+    n = x.shape[1]
+    for i in prange(x.shape[0]):
+        total = x.dtype.type(0)
+        for j in range(n):
+            total += x[i, j]
+        mean = total / n
+        squares = x.dtype.type(0)
+        for j in range(n):
+            squares += (x[i, j] - mean) * (x[i, j] - mean)
+        factor = 1 / np.sqrt(squares / n + {EPSILON})
+        for j in range(n):
+            y[i, j] = (x[i, j] - mean) * factor * scale[j] + shift[j]
+"""
+
+LAYER_NORM: Final = Timed(
+    **_ROWS,
+    shapes=lambda s: (tuple(s.values()), (s["columns"],), (s["columns"],), tuple(s.values())),
+    exact=_layer_norm,
+    terms=lambda s: s["columns"],
+    peers={
+        "numpy": numpy_("mean and sqrt", _numpy_layer_norm),
+        "torch": torch_("layer_norm", lambda torch, x, a, b: torch.layer_norm(x, a.shape, a, b, EPSILON)),
+        "onnxruntime": onnx_("LayerNormalization", axis=-1, epsilon=EPSILON),
+        "tvm": tvm_,
+        "numba": numba_(_NUMBA_LAYER_NORM),
+    },
+)
+
+
+def _halide_relu(hl: Any, a: Any, sizes: Sizes) -> Any:
+    x, out = hl.Var("x"), hl.Func("out")
+    out[x] = hl.max(a[x], hl.f32(0))
+    return out
+
+
+_NUMBA_RELU = """
+def loops(x, y):
+    for i in prange(x.size):
+        y[i] = max(x[i], x.dtype.type(0))
+"""
+
+RELU: Final = Timed(
+    dimensions=("size",),
+    sizes="65536,16777216",
+    dtypes=("float32", "float64"),
+    shapes=lambda s: ((s["size"],),) * 2,
+    exact=lambda x: np.maximum(x, 0),
+    peers={
+        "numpy": numpy_("maximum", lambda x, out: np.maximum(x, 0, out=out)),
+        "torch": torch_("clamp", lambda torch, x, out: torch.clamp(x, min=0, out=out), written=True),
+        "onnxruntime": onnx_("Relu"),
+        "tvm": tvm_,
+        "halide": halide_(_halide_relu),
+        "numba": numba_(_NUMBA_RELU),
+    },
+)
+
+
+def _halide_transpose(hl: Any, a: Any, sizes: Sizes) -> Any:
+    x, y, out = hl.Var("x"), hl.Var("y"), hl.Func("out")
+    out[x, y] = a[y, x]
+    return out
+
+
+_NUMBA_TRANSPOSE = """
+def loops(x, y):
+    for i in prange(y.shape[0]):
+        for j in range(y.shape[1]):
+            y[i, j] = x[j, i]
+"""
+
+TRANSPOSE: Final = Timed(
+    dimensions=("rows", "columns"),
+    sizes="512,4096",
+    dtypes=("float32", "float64"),
+    shapes=lambda s: ((s["rows"], s["columns"]), (s["columns"], s["rows"])),
+    exact=np.transpose,
+    peers={
+        "numpy": numpy_("copyto", lambda x, out: np.copyto(out, x.T)),
+        "torch": torch_("copy_", lambda torch, x, out: out.copy_(x.t()), written=True),
+        "onnxruntime": onnx_("Transpose", perm=[1, 0]),
+        "tvm": tvm_,
+        "halide": halide_(_halide_transpose),
+        "numba": numba_(_NUMBA_TRANSPOSE),
+    },
+)
+
+TIMED: Final[dict[str, Timed]] = {
+    "gemm": GEMM,
+    "softmax": SOFTMAX,
+    "layer_norm": LAYER_NORM,
+    "relu": RELU,
+    "transpose": TRANSPOSE,
+}
+
+KERNELS: Final = {name: timed for name, timed in TIMED.items() if hasattr(library, name)}
+"""Those that the library has: functions of the operands, ``out`` and ``threads``, each with its ``kernel``, a function
+of the sizes, the type and the ``target``."""
