@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.schedule.schedule_support import accepted, not_applicable, refused
-from verified_tir import NotApplicable, Schedule
+from verified_tir import NotApplicable, Schedule, ScheduleError
 
 HEAD = """
 @T.prim_func
@@ -251,3 +251,45 @@ for i in range(16):
     C[i] = B[i]
 """
     assert "C[i] = A[i] * T.float32(2.0)" in inlined(vector_producer)
+
+
+SCOPED = """
+@T.prim_func
+def f(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    B = T.alloc_buffer((16,), "float32")
+    with T.alloc_buffer((16,), "float32") as P:
+        for i in range(16):
+            P[i] = A[i] + 1.0
+        with T.alloc_buffer((16,), "float32") as Q:
+            for i in range(16):
+                Q[i] = P[i] * P[15 - i]
+            for i in range(16):
+                with T.block("B"):
+                    B[i] = {value}
+    for i in range(16):
+        C[i] = B[i]
+"""
+
+
+@pytest.mark.parametrize("value", ["Q[i]", "Q[i] + P[15 - i]"])
+def test_memory_lives_as_long_as_it_is_read_in_place_of_the_buffer(value: str) -> None:
+    s = accepted(SCOPED.format(value=value), inline)
+    assert f"C[i] = {value}" in s.script()
+
+
+def test_memory_of_one_iteration_is_not_there_for_others() -> None:
+    """The values of ``P`` are gone when ``C`` is computed: each iteration has another one."""
+    text = """
+@T.prim_func
+def f(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
+    B = T.alloc_buffer((16,), "float32")
+    for i in range(16):
+        with T.alloc_buffer((1,), "float32") as P:
+            P[0] = A[i] + 1.0
+            with T.block("B"):
+                B[i] = P[0]
+    for i in range(16):
+        C[i] = B[i]
+"""
+    with pytest.raises(ScheduleError):
+        Schedule(text).compute_inline("B")

@@ -96,6 +96,46 @@ def test_a_copy_waits_for_its_consumer() -> None:
     )
 
 
+STAGED = (
+    HEAD
+    + """
+    t = T.alloc_buffer((4, 8), "float32")
+    for i, j in T.grid(4, 8):
+        with T.sblock("t"):
+            t[i, j] = A[i, j] * 2.0
+    for i_1, j_1 in T.grid(4, 8):
+        with T.sblock("B"):
+            B[i_1, j_1] = t[i_1, j_1]
+    for i_2 in T.thread_binding(1, thread="blockIdx.x"):
+        B[0, i_2] = B[0, i_2] + 1.0
+"""
+)
+
+
+def test_memory_waits_that_had_its_scope_before_its_threads() -> None:
+    """The scope is said first, then the loops are bound, and the consumer is moved in at the end."""
+    s = Schedule(STAGED)
+    s.set_scope("t", 0, "local")
+    s.bind("i", "blockIdx.x")
+    s.bind("j", "threadIdx.x")
+    assert s.notes[0].startswith("t is memory that threads do not share")
+    with pytest.raises(Refuted, match="uses t of scope local from outside"):
+        s.prove_race_free()
+    s.reverse_compute_at("B", "j")
+    assert not s.notes
+    s.prove_race_free()
+
+
+def test_threads_of_others_do_not_wait() -> None:
+    """As above, but all uses are in loops over threads: no later step could part them."""
+    s = Schedule(STAGED.replace("t[i_1, j_1]", "t[i_1, 7 - j_1]"))
+    s.set_scope("t", 0, "local")
+    s.bind("i", "blockIdx.x")
+    s.bind("j", "threadIdx.x")
+    with pytest.raises(Refuted, match="from outside"):
+        s.bind("i_1", "blockIdx.x")
+
+
 def test_threads_do_not_meet_in_what_waits() -> None:
     """As long as it waits it is asked about as if it were all threads'."""
     text = DOUBLE.replace("B[vi, vj] = A[vi, vj] * 2.0", "B[vi, 0] = A[vi, 0]").replace('"SS"', '"SO"')

@@ -8,7 +8,7 @@ import pytest
 
 from tests.schedule.schedule_programs import PROGRAMS, program
 from tests.schedule.schedule_support import Steps, accepted, agree, not_applicable, refused
-from verified_tir import Schedule
+from verified_tir import NotApplicable, Schedule
 
 Golden = Callable[[str, str], None]
 
@@ -192,6 +192,32 @@ def test_fusing_loops_of_one_kind_keeps_it() -> None:
         s.fuse("i", "j")
 
     assert "T.parallel(35)" in accepted("add_2d", steps).script()
+
+
+MIXED = """
+@T.prim_func
+def f(A: T.Buffer((4, T.int64(8)), "float32")):
+    for i in range(4):
+        for j in range({low}, {extent}):
+            A[i, j] = A[i, j] + T.float32(1)
+"""
+
+
+def test_fused_loops_of_two_types_have_the_wider_one() -> None:
+    s = accepted(MIXED.format(low="T.int64(0)", extent="T.int64(8)"), lambda s: s.fuse("i", "j"))
+    assert s.loops()[0].dtype.bits == 64
+    assert 'A[T.Cast("int32", i_j_fused // T.int64(8)), i_j_fused % T.int64(8)]' in s.script()
+    inner = accepted(MIXED.format(low="T.int64(3)", extent="T.int64(8)"), lambda s: s.fuse("i", "j"))
+    assert "range(T.int64(20))" in inner.script()
+
+
+def test_loops_of_two_types_keep_them_if_the_fusion_is_refused() -> None:
+    """The wider loop is part of the step: a nest that is no box stays as it is."""
+    s = Schedule(MIXED.format(low="T.int64(0)", extent='T.Cast("int64", i)'))
+    before = s.func
+    with pytest.raises(NotApplicable, match="not a box"):
+        s.fuse("i", "j")
+    assert s.func is before
 
 
 def test_a_fused_extent_that_overflows_is_refused() -> None:

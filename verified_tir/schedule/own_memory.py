@@ -62,5 +62,5 @@ def settle(session: Session) -> list[str]:
         free = prove_race_free(placed, session.prover, session.theorem.entry)
         if not isinstance(free, tuple):
             raise TacticFailed(free)
-    session.waiting = frozenset(s.buffer.data for s in still)
+    session.waiting -= {s.buffer.data for s in left} - {s.buffer.data for s in still}
     return [s.buffer.name for s in still]

@@ -30,6 +30,7 @@ from verified_tir.kernel.rules.rewrite import ExprPath, expressions
 from verified_tir.kernel.rules.scope import Drop
 from verified_tir.schedule import codes
 from verified_tir.schedule.edits import expression_at, replace_expression, rewritten
+from verified_tir.schedule.rule_builders import moved
 from verified_tir.schedule.session import Session, fail
 from verified_tir.schedule.tactics.follow import sequential_buffer_access
 from verified_tir.schedule.tactics.stored import Piece, Place, lane_of, stored_values
@@ -56,9 +57,26 @@ def compute_inline(session: Session, block: str) -> None:
 
 def inline_all(session: Session, buffer: Buffer) -> None:
     """Replace every read of a buffer, and remove it."""
+    for source in dict.fromkeys(n.buffer for _, s in session.stores_to(buffer) for n in nodes_of(s.value, Load)):
+        _keep_for_readers(session, source, buffer)
     while (found := next(reads_of(session.func.body, buffer), None)) is not None:
         inline_read(session, *found)
     remove_buffer(session, buffer)
+
+
+def _keep_for_readers(session: Session, source: Buffer, buffer: Buffer) -> None:
+    """Let the allocation of a buffer reach as far as that of another one is read: it will be read there instead."""
+    while (path := session.allocation(source)) is not None:
+        reads = (p for p, _ in reads_of(session.func.body, buffer))
+        far = next((p for p in reads if p[: len(path)] != path), None)
+        if far is None:
+            return
+        k = next(k for k, (mine, theirs) in enumerate(zip(path, far, strict=False)) if mine != theirs)
+        top = path[: k + 1]
+        if not isinstance(session.stmt(top), Allocate) or far[k] < path[k]:
+            return  # the replacement is refused then
+        for _ in range(far[k] - path[k]):
+            session.apply(moved(top, "widen"))
 
 
 def inlined_buffer(session: Session, block: str) -> Buffer:

@@ -13,7 +13,8 @@ import numpy as np
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.fold import folded, size
 from verified_tir.index.simplify import simplify as simplify_index
-from verified_tir.ir.expr import Binary, Expr, IntImm, Var
+from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.poly import as_poly, render
@@ -246,9 +247,10 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     _check_box(loops, path)
     for s in loops:
         _check_unmarked(s, path, "fuse")
-    dtype = loops[0].var.dtype
+    dtype = max((s.var.dtype for s in loops), key=lambda t: t.bits)
     if any(s.var.dtype is not dtype for s in loops):
-        raise fail("the loops to fuse differ in type", path, code=codes.TYPES_DIFFER)
+        with session.atomic():
+            return fuse(session, [_widened(session, s.var, dtype) for s in loops])
     fused = Var.fresh("_".join(s.var.name for s in loops) + "_fused", dtype)
     values, flat, total = digits(fused, loops)
     mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
@@ -261,6 +263,19 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     session.gone.update({s.var: f"it was fused into {fused.name}" for s in loops})
     join_guards(session, path)
     return fused
+
+
+def _widened(session: Session, var: Var, dtype: DType) -> Var:
+    """A loop with a variable of a wider type, as TVM gives those that it fuses."""
+    path, loop = session.loop(var)
+    if var.dtype is dtype:
+        return var
+    wide = Var.fresh(var.name, dtype)
+    low, extent = (const(e.value, dtype) if isinstance(e, IntImm) else Cast(dtype, e) for e in (loop.min, loop.extent))
+    new = NewLoop(wide, low, extent, loop.kind, loop.thread, loop.annotations)
+    session.apply(moves.reindex(path, 1, (new,), (), (Cast(var.dtype, wide),), (Cast(dtype, var),)))
+    session.renamed[var] = wide
+    return wide
 
 
 def _renamed(session: Session, var: Var) -> Var:
