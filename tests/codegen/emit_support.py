@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tests.parts.compiled import trampoline, word
 from verified_tir.codegen.compile import compile_llvm
 from verified_tir.codegen.emit import emit
+from verified_tir.codegen.pool import NAME, pool
 from verified_tir.codegen.target import Target
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Var
@@ -35,6 +36,8 @@ class Compiled:
         self.emitted = emit(func, target)
         code = compile_llvm(self.emitted.text + trampoline(self.emitted), target)
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+        if self.emitted.parallel:
+            llvm.add_symbol(NAME, pool().address)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
         self.entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.engine.get_function_address("from_words"))

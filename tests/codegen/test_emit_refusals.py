@@ -222,7 +222,7 @@ def f(A: T.Buffer((23,), "int32")):
         A[i] = A[i] + i
 """
     target = Target.host(threads)
-    assert ("pthread_create" in text_of(program, target)) == (threads > 1)
+    assert ("@vtir_parallel" in text_of(program, target)) == (threads > 1)
     assert emit(parse_func(program), target).parallel == (threads > 1)
     check(program, target, A=np.arange(23, dtype=np.int32))
 

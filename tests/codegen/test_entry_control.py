@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import platform
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
+from tests.codegen.control_support import SetControl
 from tests.codegen.entry_support import Recorder
-from verified_tir import CodegenError, Schedule, Target, build, parse_func
-from verified_tir.codegen.compile import compile_llvm
+from verified_tir import CodegenError, Schedule, build, parse_func
 from verified_tir.codegen.entry_control import ControlRegister, register_of
 from verified_tir.codegen.entry_plan import entry_plan
 from verified_tir.codegen.entry_work import ALWAYS, NEVER
@@ -33,27 +31,14 @@ def f(A: T.Buffer((4,), "int32"), x: T.int64):
 
 x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="sets MXCSR")
 
-_SET = """
-define void @set_control(i32 %value) {
-  %cell = alloca i32
-  store i32 %value, ptr %cell
-  call void asm sideeffect "ldmxcsr $0", "*m"(ptr elementtype(i32) %cell)
-  ret void
-}
-"""
-
 
 @pytest.fixture(scope="module")
-def set_control() -> Iterator[object]:
-    code = compile_llvm(_SET, Target.host(1))
-    session = llvm.create_lljit_compiler(use_jit_link=True)
-    library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol("set_control").link(session, "control")
-    yield ctypes.PYFUNCTYPE(None, ctypes.c_uint32)(library["set_control"])
+def set_control() -> SetControl:
+    return SetControl()
 
 
 @contextmanager
-def register(set_control: object, f: Recorder, bits: int) -> Iterator[None]:
-    assert callable(set_control)
+def register(set_control: SetControl, f: Recorder, bits: int) -> Iterator[None]:
     usual = f.code.control()
     set_control(usual ^ bits)
     try:
@@ -75,7 +60,7 @@ def register(set_control: object, f: Recorder, bits: int) -> Iterator[None]:
         (1 << 9, "floating-point exceptions are trapped"),  # the others would trap in this test itself
     ],
 )
-def test_a_changed_register_is_refused(set_control: object, bits: int, message: str) -> None:
+def test_a_changed_register_is_refused(set_control: SetControl, bits: int, message: str) -> None:
     f = Recorder(FLOATS)
     a = np.ones(4, np.float32)
     for call in (lambda: f(a, 1.0), lambda: f(a, x=1.0)):
@@ -89,7 +74,7 @@ def test_a_changed_register_is_refused(set_control: object, bits: int, message: 
 
 
 @x86
-def test_sticky_flags_and_integer_functions_do_not_care(set_control: object) -> None:
+def test_sticky_flags_and_integer_functions_do_not_care(set_control: SetControl) -> None:
     f, g = Recorder(FLOATS), Recorder(INTEGERS)
     with register(set_control, f, 0x3F):
         f(np.ones(4, np.float32), 1.0)

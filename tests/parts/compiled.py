@@ -21,6 +21,7 @@ import numpy.typing as npt
 from verified_tir.codegen.compile import compile_llvm
 from verified_tir.codegen.emit import KERNEL, Emitted, emit
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.pool import NAME, pool
 from verified_tir.codegen.target import Target
 from verified_tir.fuzz.target import Disagreement
 from verified_tir.ir.buffer import Buffer
@@ -122,6 +123,8 @@ class Machine:
         self.emitted = emit(func, target)
         code = compile_llvm(self.emitted.text + trampoline(self.emitted), target)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
+        if self.emitted.parallel:
+            llvm.add_symbol(NAME, pool().address)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
         address = self._engine.get_function_address("from_words")

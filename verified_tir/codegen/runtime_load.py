@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 
 from verified_tir.codegen.entry_table import API, OBJECTS
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.pool import NAME, pool
 from verified_tir.codegen.target import initialize
 
 METH_FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002
@@ -69,6 +70,8 @@ class LoadedCode:
         library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
         for name in _EXPORTED:
             library.export_symbol(name)
+        if NAME.encode() in object_code:
+            library.import_symbol(NAME, pool().address)
         try:
             self._library = library.link(_session(), f"vtir{next(_numbers)}")
         except RuntimeError as problem:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cache
 from typing import final
 
 import llvmlite.binding as llvm
+
+from verified_tir.codegen.processors import usable_processors
 
 
 @final
@@ -36,7 +37,7 @@ class Target:
     def host(threads: int | None = None) -> Target:
         """This machine, with as many threads as the process may use unless told otherwise."""
         triple, cpu, features = _host()
-        return Target(triple, cpu, features, True, _cores() if threads is None else threads)
+        return Target(triple, cpu, features, True, usable_processors() if threads is None else threads)
 
     def has(self, feature: str) -> bool:
         """Whether the processor has a feature, by LLVM's name (``"fma"``, ``"avx512f"``)."""
@@ -87,9 +88,3 @@ def initialize() -> None:
 @cache
 def _host() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1

@@ -104,6 +104,43 @@ def test_threads() -> None:
     assert isinstance(verdict, Different)
 
 
+@pytest.mark.parametrize("extent", [65, 100])
+def test_parallel_loops_with_more_iterations_than_are_taken_apart(extent: int) -> None:
+    check(program(f'A: T.Buffer(({extent},), "int32")', f"for i in T.parallel({extent}):\n    A[i] = A[i] + i"))
+
+
+@pytest.mark.parametrize("kind, verdict", [("serial", Equal), ("parallel", Different)])
+def test_a_race_between_iterations_that_store_the_same_value(kind: str, verdict: type[Equal] | type[Different]) -> None:
+    func = program(INTEGERS, f"for i in T.{kind}(8):\n    C[3] = 1")
+    for text in texts(func):
+        found = validate_llvm(func, text).verdict
+        assert isinstance(found, verdict)
+        if isinstance(found, Different):
+            assert found.after == "two threads access byte 12 of C at one time, and one of them writes it"
+
+
+def test_a_parallel_loop_over_another_range() -> None:
+    func = program(INTEGERS, "for i in T.parallel(8):\n    C[i] = A[i]")
+    for old, new, what in [
+        ("i64 8, i64 2", "i64 7, i64 2", Different),
+        ("i64 8, i64 2", "i64 8, i64 3", Equal),
+        ("i64 8, i64 2", "i64 0, i64 2", Different),
+        ("ptr @unpack_1", "ptr @vtir_kernel", Different),
+    ]:
+        assert isinstance(validate_llvm(func, changed(texts(func)[0], rf"{old}(?=[,)])", new)).verdict, what), (
+            old,
+            new,
+        )
+
+
+def test_what_fails_in_a_parallel_loop_that_does_not_fail() -> None:
+    func = program(INTEGERS, 'for i in T.parallel(8):\n    assert i < 8, "never"\n    C[i] = A[i]')
+    text = changed(texts(func)[0], r"icmp slt i32 %v5, 8", "icmp ne i32 %v5, 2")
+    verdict = validate_llvm(func, text).verdict
+    assert isinstance(verdict, Different)
+    assert verdict.after == "the kernel returns 1"
+
+
 def test_too_much_is_unknown() -> None:
     func = program('A: T.Buffer((100000,), "float32")', "for i in range(100000):\n    A[i] = A[i] + T.float32(1)")
     report = validate_llvm(func, texts(func)[0], most_instructions=10_000, most_steps=100)

@@ -13,6 +13,7 @@ from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.memory_calls import MEMORY_CALLS
 from verified_tir.validate.llvm.promises import mismatch, promised
 from verified_tir.validate.llvm.syntax import NOTHING, Instruction
+from verified_tir.validate.llvm.threads import PARALLEL, run_parallel
 from verified_tir.validate.memory import Refused
 
 _NOTHING: Final = ("llvm.experimental.noalias.scope.decl", "llvm.donothing", "llvm.sideeffect")
@@ -49,8 +50,8 @@ def _routine(machine: Machine, i: Instruction) -> Routine:
         if wrong:
             return lambda _: _undefined(wrong)
         return lambda values: machine.call(name, values)
-    if name in ("pthread_create", "pthread_join"):
-        return machine.threads.create if name == "pthread_create" else machine.threads.join
+    if name == PARALLEL:
+        return lambda values: run_parallel(machine, values)
     if name == "aligned_alloc":
         return lambda values: _allocate(machine, values)
     if name == "malloc":

@@ -66,6 +66,15 @@ def _trampoline(job: Job) -> str:
     return "\n".join([*lines, f"  %r = call i32 @vtir_kernel({', '.join(arguments)})", "  ret i32 %r", "}", ""])
 
 
+_ONE_THREAD = """
+define i32 @vtir_parallel(ptr %function, ptr %context, i64 %first, i64 %extent, i64 %threads) {
+  %end = add i64 %first, %extent
+  %status = call i32 %function(ptr %context, i64 %first, i64 %end)
+  ret i32 %status
+}
+"""
+
+
 def execute(job: Job) -> Done:
     """Compile and run in this process."""
     import ctypes
@@ -78,6 +87,7 @@ def execute(job: Job) -> Done:
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=0, jit=True
     )
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(job.text + _trampoline(job)), machine)
+    engine.add_module(llvm.parse_assembly(_ONE_THREAD))
     engine.finalize_object()
     entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address("from_words"))
     blocks = [a.copy() for a in job.arguments if not isinstance(a, tuple)]

@@ -28,7 +28,6 @@ from verified_tir.validate.llvm.syntax import (
     scalars,
     size_of,
 )
-from verified_tir.validate.llvm.threads import Threads
 from verified_tir.validate.memory import Oversize, Refused
 
 _FUNCTIONS: Final = 1 << 62
@@ -55,7 +54,6 @@ class Machine:
         self.module, self.graph, self.translate, self.limit, self.chosen = module, graph, translate, limit, chosen
         self.blocks = Blocks(graph, backwards=backwards)
         self.blocks.fill = 0 if chosen else UNDEF
-        self.threads = Threads(self)
         self.integers = Integers(graph, self.undefined)
         self.floats = Floats(graph, self.integers.ranges)
         self.steps = 0

@@ -110,7 +110,6 @@ def _finished(
     undefined, status = None, 0
     try:
         returned = machine.call(KERNEL, arguments)
-        machine.threads.finish()
         status = _status(machine, returned)
     except Undefined as found:
         undefined = str(found)
