@@ -94,6 +94,11 @@ def test_sizes_and_types_that_there_are_not(sizes: str, dtype: str, said: str) -
     assert str(refused.value) == said
 
 
+def test_operands_that_do_not_fit_into_memory() -> None:
+    with pytest.raises(Unusable, match=r"gemm of 1000000000x1000000000x1 takes [\d,]+ bytes, more than there are here"):
+        problem_of("gemm", {"M": 10**9, "N": 10**9, "K": 1}, "float32", 1, 0)
+
+
 def test_operands_depend_on_the_seed_only() -> None:
     a, b, c = (problem_of("gemm", {"M": 2, "N": 2, "K": 2}, "float32", 1, seed).operands for seed in (1, 1, 2))
     assert all(map(np.array_equal, a, b)) and not any(map(np.array_equal, a, c))

@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import numpy as np
 
 from verified_tir import library
 from verified_tir.bench.cases import Array
-from verified_tir.bench.peers import Peer, halide_, numba_, numpy_, onnx_, torch_, tvm_
+from verified_tir.bench.peers import Peer, Problem, halide_, numba_, numpy_, onnx_, torch_, tvm_
+from verified_tir.codegen.target import Target
+
+if TYPE_CHECKING:
+    from verified_tir.library.kernel import Kernel
 
 Sizes = Mapping[str, int]
 
@@ -28,6 +32,8 @@ class Timed:
     :ivar sizes: what is timed unless sizes are given.
     :ivar shapes: of the operands and of the result.
     :ivar exact: the result, of operands in float64 or int64.
+    :ivar ours: prepares the call, of which the result is looked at.
+    :ivar kernel: what is proved.
     :ivar terms: how many numbers each result is a sum of, from which the tolerance follows.
     :ivar flops: operations; ``None`` where memory is what limits.
     :ivar results: types of results, by those of the operands, where they differ.
@@ -38,10 +44,37 @@ class Timed:
     dtypes: tuple[str, ...]
     shapes: Callable[[Sizes], tuple[tuple[int, ...], ...]]
     exact: Callable[..., Array]
+    ours: Callable[[Problem], Callable[[], Array]]
+    kernel: Callable[[Problem, Target], Kernel]
     peers: Mapping[str, Peer]
     terms: Callable[[Sizes], int] = lambda _: 8
     flops: Callable[[Sizes], int | None] = lambda _: None
     results: Mapping[str, str] = field(default_factory=dict)
+
+
+def _written(name: str) -> Callable[[Problem], Callable[[], Array]]:
+    """Ours, with the result where it was before."""
+
+    def prepare(p: Problem) -> Callable[[], Array]:
+        function = getattr(library, name)
+        return lambda: function(*p.operands, out=p.out, threads=p.threads)
+
+    return prepare
+
+
+def _new(name: str) -> Callable[[Problem], Callable[[], Array]]:
+    """Ours, with the result in a new array."""
+
+    def prepare(p: Problem) -> Callable[[], Array]:
+        function = getattr(library, name)
+        return lambda: function(*p.operands, threads=p.threads)
+
+    return prepare
+
+
+def _kernel(name: str, arguments: Callable[[Problem], tuple[Any, ...]]) -> Callable[[Problem, Target], Kernel]:
+    """What is proved for a function of the library."""
+    return lambda p, target: cast("Kernel", getattr(library, name).kernel(*arguments(p), target=target))
 
 
 def _halide_gemm(hl: Any, a: Any, b: Any, sizes: Sizes) -> Any:
@@ -66,11 +99,13 @@ GEMM: Final = Timed(
     dtypes=("float32", "float64"),
     shapes=lambda s: ((s["M"], s["K"]), (s["K"], s["N"]), (s["M"], s["N"])),
     exact=np.matmul,
+    ours=_new("gemm"),
+    kernel=_kernel("gemm", lambda p: (*p.sizes.values(), p.dtype)),
     terms=lambda s: s["K"],
     flops=lambda s: 2 * prod(s.values()),
     peers={
         "numpy": numpy_("matmul", np.matmul),
-        "torch": torch_("mm", lambda torch, a, b, out: torch.mm(a, b, out=out), written=True),
+        "torch": torch_("mm", lambda torch, a, b: torch.mm(a, b)),
         "onnxruntime": onnx_("MatMul"),
         "tvm": tvm_,
         "halide": halide_(_halide_gemm),
@@ -125,9 +160,11 @@ SOFTMAX: Final = Timed(
     **_ROWS,
     shapes=lambda s: (tuple(s.values()),) * 2,
     exact=_softmax,
+    ours=_written("softmax"),
+    kernel=_kernel("softmax", lambda p: (p.sizes["columns"], p.dtype)),
     terms=lambda s: s["columns"],
     peers={
-        "numpy": numpy_("exp and sum", _numpy_softmax),
+        "numpy": numpy_("exp and sum", _numpy_softmax, written=True),
         "torch": torch_("softmax", lambda torch, x, out: torch.softmax(x, -1, out=out), written=True),
         "onnxruntime": onnx_("Softmax", axis=-1),
         "tvm": tvm_,
@@ -170,9 +207,11 @@ LAYER_NORM: Final = Timed(
     **_ROWS,
     shapes=lambda s: (tuple(s.values()), (s["columns"],), (s["columns"],), tuple(s.values())),
     exact=_layer_norm,
+    ours=_new("layer_norm"),
+    kernel=_kernel("layer_norm", lambda p: (p.sizes["columns"], p.dtype)),
     terms=lambda s: s["columns"],
     peers={
-        "numpy": numpy_("mean and sqrt", _numpy_layer_norm),
+        "numpy": numpy_("mean and sqrt", _numpy_layer_norm, written=True),
         "torch": torch_("layer_norm", lambda torch, x, a, b: torch.layer_norm(x, a.shape, a, b, EPSILON)),
         "onnxruntime": onnx_("LayerNormalization", axis=-1, epsilon=EPSILON),
         "tvm": tvm_,
@@ -199,8 +238,10 @@ RELU: Final = Timed(
     dtypes=("float32", "float64"),
     shapes=lambda s: ((s["size"],),) * 2,
     exact=lambda x: np.maximum(x, 0),
+    ours=_written("relu"),
+    kernel=_kernel("relu", lambda p: (p.dtype,)),
     peers={
-        "numpy": numpy_("maximum", lambda x, out: np.maximum(x, 0, out=out)),
+        "numpy": numpy_("maximum", lambda x, out: np.maximum(x, 0, out=out), written=True),
         "torch": torch_("clamp", lambda torch, x, out: torch.clamp(x, min=0, out=out), written=True),
         "onnxruntime": onnx_("Relu"),
         "tvm": tvm_,
@@ -229,8 +270,10 @@ TRANSPOSE: Final = Timed(
     dtypes=("float32", "float64"),
     shapes=lambda s: ((s["rows"], s["columns"]), (s["columns"], s["rows"])),
     exact=np.transpose,
+    ours=_written("transpose"),
+    kernel=_kernel("transpose", lambda p: (*p.sizes.values(), p.dtype)),
     peers={
-        "numpy": numpy_("copyto", lambda x, out: np.copyto(out, x.T)),
+        "numpy": numpy_("copyto", lambda x, out: np.copyto(out, x.T), written=True),
         "torch": torch_("copy_", lambda torch, x, out: out.copy_(x.t()), written=True),
         "onnxruntime": onnx_("Transpose", perm=[1, 0]),
         "tvm": tvm_,
@@ -248,5 +291,4 @@ TIMED: Final[dict[str, Timed]] = {
 }
 
 KERNELS: Final = {name: timed for name, timed in TIMED.items() if hasattr(library, name)}
-"""Those that the library has: functions of the operands, ``out`` and ``threads``, each with its ``kernel``, a function
-of the sizes, the type and the ``target``."""
+"""Those that the library has."""

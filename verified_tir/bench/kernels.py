@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
+from math import prod
 
 import numpy as np
 
-from verified_tir import library
 from verified_tir.bench.cases import OURS, Array, Case, Entry, Unusable
 from verified_tir.bench.kernel_table import KERNELS, TIMED, Sizes
-from verified_tir.bench.peers import NAMES, Problem, into, take_part
+from verified_tir.bench.peers import NAMES, Problem, take_part
 from verified_tir.codegen.build import build
 from verified_tir.codegen.target import Target
+from verified_tir.graph.memory import machine_memory
 from verified_tir.schedule.verdicts import without_store
 
 
@@ -36,9 +38,15 @@ def sizes_of_kernel(name: str, text: str, dtype: str) -> list[dict[str, int]]:
 
 
 def problem_of(name: str, sizes: Sizes, dtype: str, threads: int, seed: int) -> Problem:
-    """Random operands."""
+    """Random operands.
+
+    :raises Unusable: if there is not enough memory for them.
+    """
     timed = TIMED[name]
     *shapes, shape = timed.shapes(sizes)
+    need = 8 * (2 * sum(map(prod, shapes)) + 8 * prod(shape))  # in double precision; results of all peers
+    if need > machine_memory():
+        raise Unusable(f"{name} of {'x'.join(map(str, sizes.values()))} takes {need:,} bytes, more than there are here")
     rng = np.random.default_rng(seed)
     operands = tuple(_random(rng, s, dtype) for s in shapes)
     return Problem(name, sizes, dtype, threads, operands, np.empty(shape, timed.results.get(dtype, dtype)))
@@ -59,17 +67,18 @@ def expected_of(problem: Problem) -> Array:
 
 def kernel_case(name: str, sizes: Sizes, dtype: str, threads: int, seed: int, wanted: Collection[str] = NAMES) -> Case:
     """A kernel of the library beside those of the ``wanted`` peers that are there."""
-    timed, target, ours = KERNELS[name], Target.host(threads), getattr(library, name)
-    plain = ours.kernel(*sizes.values(), dtype, target=target)
+    timed, target = KERNELS[name], Target.host(threads)
+    p = problem_of(name, sizes, dtype, threads, seed)
+    plain = timed.kernel(p, target)
     start = time.process_time()
     with without_store():
         fresh = type(plain)(plain.program, plain.strategy, lowering=plain.lowering, target=target)
     proved = time.process_time()
     build(fresh.schedule, target, pipeline=fresh.lowering, cache=False)
     built = time.process_time()
-    p = problem_of(name, sizes, dtype, threads, seed)
-    p = Problem(p.kernel, sizes, dtype, threads, p.operands, p.out, fresh.schedule)
-    entries = {OURS: Entry(into(p.out, lambda: ours(*p.operands, out=p.out, threads=threads)))}
+    p = replace(p, schedule=fresh.schedule)
+    ours = timed.ours(p)
+    entries = {OURS: Entry(lambda: (ours(),))}
     absent: dict[str, str] = {}
     for peer, make in timed.peers.items():
         if peer in wanted:

@@ -1,6 +1,7 @@
 """Timing in turns: in each round everything runs once, so that what disturbs the machine disturbs all.
 
-A sample is as many calls as take about a millisecond.  A figure is the median of the samples, with the quartiles.
+A sample is as many calls as take some milliseconds: the first finds in the caches what others left there.  A figure is
+the median of the samples, with the quartiles.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, final
 
-SAMPLE: Final = 1e-3
+SAMPLE: Final = 5e-3
 FEWEST, MOST = 5, 1000
 """Rounds."""
 

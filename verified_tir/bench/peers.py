@@ -35,6 +35,7 @@ class Problem:
 
     :ivar sizes: by the names of the kernel's dimensions.
     :ivar schedule: ours, for those that compile the same program.
+    :ivar out: of the shape and type of the result.
     """
 
     kernel: str
@@ -101,12 +102,14 @@ def into(array: Array, run: Callable[[], object]) -> Call:
 # -- numpy and torch ---------------------------------------------------------------------------------------------------
 
 
-def numpy_(what: str, function: Callable[..., Any]) -> Peer:
-    """A function of the operands, ``out`` and the sizes."""
+def numpy_(what: str, function: Callable[..., Any], *, written: bool = False) -> Peer:
+    """A function of the operands, and ``out`` if that is ``written``."""
 
     def peer(p: Problem) -> Entry:
-        out = np.empty_like(p.out)
-        return Entry(into(out, lambda: function(*p.operands, out=out)), what)
+        if written:
+            out = np.empty_like(p.out)
+            return Entry(into(out, lambda: function(*p.operands, out=out)), what)
+        return Entry(lambda: (function(*p.operands),), what)
 
     return peer
 
