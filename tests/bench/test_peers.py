@@ -16,6 +16,7 @@ from verified_tir.bench.peers import Absent, imported, limited_to, take_part
 
 SLOW = ("torch", "numba", "halide")
 """What takes seconds to import or to compile."""
+SIZES = (16, 32, 24, 16, 32, 3)
 BOTH = [
     pytest.param(kernel, peer, marks=pytest.mark.nightly if peer in SLOW else (), id=f"{kernel}-{peer}")
     for kernel, timed in TIMED.items()
@@ -32,7 +33,7 @@ def test_a_peer_agrees(kernel: str, peer: str) -> None:
     for dtype in timed.dtypes:
         if peer == "halide" and dtype != "float32":
             continue
-        problem = problem_of(kernel, dict(zip(timed.dimensions, (16, 32, 24), strict=False)), dtype, 1, 0)
+        problem = problem_of(kernel, dict(zip(timed.dimensions, SIZES, strict=False)), dtype, 1, 0)
         (got,) = timed.peers[peer](problem).call()
         assert difference(got, expected_of(problem), 1e-4) == ""
 
@@ -109,5 +110,5 @@ def test_ours_agrees_and_tvm_compiles_the_same_program(name: str) -> None:
     timed = KERNELS[name]
     wanted = ["tvm"] if importlib.util.find_spec("tvm") else []
     for dtype in timed.dtypes:
-        case = kernel_case(name, dict(zip(timed.dimensions, (16, 32, 24), strict=False)), dtype, 1, 0, wanted)
+        case = kernel_case(name, dict(zip(timed.dimensions, SIZES, strict=False)), dtype, 1, 0, wanted)
         assert case.wrong() == {} and case.proof_seconds > 0 and case.compile_seconds > 0

@@ -6,15 +6,15 @@ To add a kernel, enter it in :data:`TIMED`.  That all results agree is looked at
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
 import numpy as np
 
 from verified_tir import library
-from verified_tir.bench.cases import Array
-from verified_tir.bench.peers import Peer, Problem, halide_, numba_, numpy_, onnx_, torch_, tvm_
+from verified_tir.bench.cases import Array, Entry
+from verified_tir.bench.peers import Peer, Problem, halide_, imported, numba_, numpy_, onnx_, torch_, tvm_
 from verified_tir.codegen.target import Target
 
 if TYPE_CHECKING:
@@ -282,12 +282,76 @@ TRANSPOSE: Final = Timed(
     },
 )
 
+# -- convolutions: data as [batch, height, width, channels], weights as [outputs, channels, window, window] ------------
+
+
+def _conv(x: Array, w: Array) -> Array:
+    pad = (w.shape[2] - 1) // 2
+    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(1, 2))
+    return np.tensordot(windows, w, axes=((3, 4, 5), (1, 2, 3)))
+
+
+def _conv_shapes(s: Sizes) -> tuple[tuple[int, ...], ...]:
+    place = s["batch"], s["height"], s["width"]
+    return (*place, s["channels"]), (s["outputs"], s["channels"], s["window"], s["window"]), (*place, s["outputs"])
+
+
+def _packed(p: Problem) -> Any:
+    made: Any = library
+    return made.Convolution(p.operands[1], padding=(p.sizes["window"] - 1) // 2, threads=p.threads)
+
+
+def _ours_conv(p: Problem) -> Callable[[], Array]:
+    made = _packed(p)
+    return lambda: cast(Array, made(p.operands[0], out=p.out))
+
+
+def _torch_conv(p: Problem) -> Entry:
+    torch = imported("torch")
+    torch.set_num_threads(p.threads)
+    x = torch.from_numpy(p.operands[0]).permute(0, 3, 1, 2)
+    w = torch.from_numpy(p.operands[1]).contiguous(memory_format=torch.channels_last)
+    pad = (p.sizes["window"] - 1) // 2
+    return Entry(lambda: (torch.conv2d(x, w, padding=pad).permute(0, 2, 3, 1).numpy(),), "conv2d, channels last")
+
+
+def _onnx_conv(p: Problem) -> Entry:
+    x, out = (np.ascontiguousarray(a.transpose(0, 3, 1, 2)) for a in (p.operands[0], p.out))
+    pads = [(p.sizes["window"] - 1) // 2] * 4
+    entry = onnx_("Conv", pads=pads)(replace(p, operands=(x, p.operands[1]), out=out))
+    return Entry(lambda: (entry.call()[0].transpose(0, 2, 3, 1),), "a model with one Conv, NCHW")
+
+
+def _halide_conv(hl: Any, x: Any, w: Any, s: Sizes) -> Any:
+    c, i, j, n, out, pad = hl.Var("c"), hl.Var("i"), hl.Var("j"), hl.Var("n"), hl.Func("out"), (s["window"] - 1) // 2
+    inside = hl.BoundaryConditions.constant_exterior(x, hl.f32(0))
+    r = hl.RDom([(0, s["channels"]), (0, s["window"]), (0, s["window"])])
+    out[c, i, j, n] = hl.f32(0)
+    out[c, i, j, n] += inside[r.x, i + r.y - pad, j + r.z - pad, n] * w[r.y, r.z, r.x, c]
+    return out
+
+
+CONV2D: Final = Timed(
+    dimensions=("batch", "height", "width", "channels", "outputs", "window"),
+    sizes="1x56x56x64x64x3,1x28x28x128x128x3,1x14x14x256x256x3,1x7x7x512x512x3",
+    dtypes=("float32",),
+    shapes=_conv_shapes,
+    exact=_conv,
+    ours=_ours_conv,
+    kernel=lambda p, target: cast("Kernel", _packed(p).kernel(p.operands[0])),
+    terms=lambda s: s["channels"] * s["window"] ** 2,
+    flops=lambda s: 2 * prod(s.values()) * s["window"],
+    peers={"torch": _torch_conv, "onnxruntime": _onnx_conv, "halide": halide_(_halide_conv)},
+)
+
 TIMED: Final[dict[str, Timed]] = {
     "gemm": GEMM,
     "softmax": SOFTMAX,
     "layer_norm": LAYER_NORM,
     "relu": RELU,
     "transpose": TRANSPOSE,
+    "conv2d": CONV2D,
 }
 
 KERNELS: Final = {name: timed for name, timed in TIMED.items() if hasattr(library, name)}
