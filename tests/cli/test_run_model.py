@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cli.files import GOOD, invoke
 from tests.cli.test_plan import saved, small
 from verified_tir.cli.arrays import input_arrays
 from verified_tir.cli.main import app
@@ -192,3 +193,27 @@ def test_contraction_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, json.loads(out)["contracted"]) == (0, ["nn.conv2d layer7"])
     code, out, _ = run_it(capsys, model)
     assert code == 0 and "contracted" not in out
+
+
+def test_large_nests_run_on_several_threads_with_the_same_bits(capsys: pytest.CaptureFixture[str]) -> None:
+    from onnx import TensorProto, helper, numpy_helper
+
+    weight = numpy_helper.from_array(np.random.default_rng(1).standard_normal((512, 512)).astype(np.float32), "w")
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 512]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], initializer=[weight])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), "large.onnx")
+    code, out, _ = run_it(capsys, "large.onnx", threads=2, compare=("unplanned",))
+    assert code == 0
+    assert "large.onnx: 1 nodes, up to 2 threads" in out and "y: the same bits as the unplanned model" in out
+    code, out, _ = run_it(capsys, "large.onnx", threads=3, json=True)
+    assert (code, json.loads(out)["threads"]) == (0, 3)
+
+
+def test_the_number_of_threads_of_a_function() -> None:
+    Path("f.py").write_text(GOOD)
+    done = invoke("run", "f.py:good", "--threads", "2", "--check", "--json", cwd=Path())
+    assert done.returncode == 0
+    report = json.loads(done.stdout)
+    assert report["threads"] == 2 and report["functions"][0]["checked"]
+    refused = invoke("run", "f.py:good", "--threads", "0", cwd=Path())
+    assert refused.returncode == 2 and "--threads" in refused.stderr

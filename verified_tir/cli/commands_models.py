@@ -43,6 +43,7 @@ Examples:
   vtir run m.onnx --input data=x.npy --expected y.npy
   vtir run m.onnx --weights random --compare onnxruntime
   vtir run m.onnx --layout conv2d=NCHW16c --compare unplanned
+  vtir run m.onnx --threads 2             large nests in parallel: the same bits
 
 Exit code: 0; 1 if the function was refused, or the results differ; 2 for a mistake in the file or the options.
 """
@@ -96,6 +97,13 @@ Contract = Annotated[
     bool,
     typer.Option("--contract", help="In a model's sums of products, round each a * b + c once (fused multiply-add)."),
 ]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads", metavar="N", min=1, show_default=False,
+        help="Of parallel loops: as many as there are processors, of a model 1, unless given. The bits stay.",
+    ),
+]  # fmt: skip
 
 
 def plan(  # noqa: PLR0913, PLR0917 (each is an option)
@@ -146,6 +154,7 @@ def run(  # noqa: PLR0913, PLR0917 (each is an option)
     rtol: Rtol = 1e-3,
     atol: Atol = None,
     contract: Contract = False,
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
     """Compile a function or a model and call it on random arrays."""
@@ -166,11 +175,11 @@ def run(  # noqa: PLR0913, PLR0917 (each is an option)
             against = (*compare, *(["interpreter"] if check else []))
             options = ModelOptions(
                 Path(where), tuple(shape), tuple(input_), seed, weights, tuple(layout), tuple(expected), against,
-                rtol, atol, contract, json,
+                rtol, atol, contract, json, 1 if threads is None else threads,
             )  # fmt: skip
             return run_model(options)
         from verified_tir.cli.execute import Options, execute
 
-        return execute(Options(where, pipeline, tuple(shape), seed, check, json))
+        return execute(Options(where, pipeline, tuple(shape), seed, check, json, threads))
 
     raise typer.Exit(apart(work))

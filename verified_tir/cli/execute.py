@@ -49,6 +49,7 @@ class Options:
     seed: int = 0
     check: bool = False
     json: bool = False
+    threads: int | None = None
 
 
 class RunError(ValueError):
@@ -133,7 +134,7 @@ def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float]
     schedule = function.prove()
     theorem = pipeline.run(schedule)
     announce(Level.STEP, "building")
-    compiled = build(theorem)
+    compiled = build(theorem, threads=options.threads)
     before = schedule.steps[0].before
     sizes = values_of(before, wanted)
     arrays, masks = _inputs(before, theorem, sizes, options.seed)
@@ -262,6 +263,7 @@ def _report(
         "file": path,
         "pipeline": repr(pipeline),
         "seed": options.seed,
+        "threads": options.threads,
         "functions": [
             {
                 "name": r.name,

@@ -50,6 +50,7 @@ class Options:
     atol: float | None = None
     contract: bool = False
     json: bool = False
+    threads: int = 1
 
 
 @final
@@ -136,7 +137,7 @@ def _run(options: Options) -> Ran:
         used = made.graph
     planned_at = time.perf_counter()
     with bar("building", quiet=options.json) as progress:
-        executable = build(used, contract=options.contract, progress=progress)
+        executable = build(used, threads=options.threads, contract=options.contract, progress=progress)
     built = time.perf_counter()
     results = executable.run(arrays)
     ran = Ran(used, sources, results, contracted=[str(n) for n in executable.contracted])
@@ -233,7 +234,9 @@ def _compared(what: str, name: str, got: Array, want: Array, options: Options, *
 
 
 def _show(options: Options, ran: Ran) -> None:
-    print(f"{options.model}: {len(ran.graph.nodes)} nodes{' as planned' if options.layouts else ''}")
+    planned = " as planned" if options.layouts else ""
+    threads = f", up to {options.threads} threads" if options.threads > 1 else ""
+    print(f"{options.model}: {len(ran.graph.nodes)} nodes{planned}{threads}")
     for name, text in ran.inputs.items():
         print(f"  {name}: {text}")
     for v, a in zip(ran.graph.outputs, ran.results, strict=True):
@@ -263,6 +266,7 @@ def _document(options: Options, ran: Ran, code: int) -> dict[str, Any]:
         "layouts": list(options.layouts),
         "weights": options.weights,
         "seed": options.seed,
+        "threads": options.threads,
         "nodes": len(ran.graph.nodes),
         "contracted": ran.contracted,
         "inputs": ran.inputs,

@@ -15,12 +15,14 @@ import numpy as np
 from verified_tir.codegen.build import build as build_function
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.codegen.runtime import Function
+from verified_tir.codegen.target import Target
 from verified_tir.elaborate.contraction import contracted, contracted_buffers
 from verified_tir.graph.element_types import array_dtype, held
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import called_outside, passed_outside
 from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.memory import Placement, Workspaces, aligned, empty, enough, place
+from verified_tir.graph.parallel import run_in_parallel
 from verified_tir.graph.program import program_key, program_of
 from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
 from verified_tir.graph.sizes import symbols_of
@@ -157,6 +159,7 @@ def build(
 
     Nodes with one program share theorem and code.  Verdicts and machine code are kept on disk, as for any schedule.
 
+    :param threads: on how many threads large nests run; on all that the process may use if ``None``.
     :param schedules: whether programs get vectors and register tiles (``graph.schedules``), each step proved; without
         them they run as they are written.
     :param contract: in every sum of products, a product that is added is not rounded by itself (a fused multiply-add,
@@ -214,6 +217,8 @@ def _compiled(node: Node, known: Sequence[bool], threads: int | None, schedules:
             return _Compiled(str(node), build_function(Schedule(func), threads=threads), (), ())
         constants = [b.name for b, k in zip(func.buffers, known, strict=False) if k]
         made = scheduled(func, constants)
+        refused = run_in_parallel(made.schedule, Target.host(threads).threads)
+        made = Scheduled(made.schedule, (*made.refused, *refused))
         try:
             function = build_function(made.schedule, threads=threads, pipeline=VECTORS)
         except (ScheduleError, CodegenError) as problem:  # then without, if that is possible
