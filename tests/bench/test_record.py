@@ -36,6 +36,10 @@ def test_what_is_measured_besides() -> None:
     without = case()
     without.flops, without.nbytes = None, 0
     assert set(measured(without, 0.01).times) == {OURS}
+    several = case()
+    several.threads = 2
+    found = measured(several, 0.01)
+    assert found.clock == "wall time" and set(found.times) == {OURS, FMA}, "memcpy has one thread"
 
 
 def test_a_document_is_read_again(tmp_path: Path) -> None:

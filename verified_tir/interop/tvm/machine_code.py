@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,7 +23,8 @@ def compiled(
     :param arrays: what its parameters are, in order: arrays and numbers.
     :param results: which of them are given, by number.
     """
-    module = tvm.compile(tvm.script.from_source(script(func)), target=tvm.target.Target({"kind": "llvm", "mcpu": cpu}))
+    program = tvm.script.from_source(as_tvm_reads_it(script(func)))
+    module = tvm.compile(program, target=tvm.target.Target({"kind": "llvm", "mcpu": cpu}))
     run = module[func.name]
     given = [tvm.runtime.tensor(a) if isinstance(a, np.ndarray) else a for a in arrays]
     seen = tuple(np.from_dlpack(given[k]) for k in results)
@@ -32,3 +34,19 @@ def compiled(
         return seen
 
     return call
+
+
+def as_tvm_reads_it(text: str) -> str:
+    """A program's text without ``with T.alloc_buffer(…) as A:``, which TVM has not: memory lives on where that ended."""
+    lines: list[str] = []
+    around: list[int] = []
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip())
+        while line.strip() and around and indent <= around[-1]:
+            around.pop()
+        allocation = re.fullmatch(r"( *)with (T\.alloc_buffer\(.*\)) as (\w+):", line)
+        shown = f"{allocation[1]}{allocation[3]} = {allocation[2]}" if allocation else line
+        lines.append(shown[4 * len(around) :])
+        if allocation:
+            around.append(indent)
+    return "\n".join(lines)
