@@ -86,7 +86,7 @@ def test_sizes() -> None:
         ("3,x", "float32", "--sizes 3,x: write numbers, as in 256 or 8x16x32, for M x N x K"),
         ("3x4", "float32", "--sizes 3x4: write numbers, as in 256 or 8x16x32, for M x N x K"),
         ("0", "float32", "--sizes 0: write numbers, as in 256 or 8x16x32, for M x N x K"),
-        ("3", "float23", "--dtype float23: gemm is there for float32, float64"),
+        ("3", "float23", "--dtype float23: gemm is there for float32, float64, int8"),
     ],
 )
 def test_sizes_and_types_that_there_are_not(sizes: str, dtype: str, said: str) -> None:

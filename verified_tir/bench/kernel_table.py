@@ -93,10 +93,20 @@ def loops(a, b, c):
                 c[i, j] += a[i, k] * b[k, j]
 """
 
+
+def _for_int8(peer: Peer, other: Peer) -> Peer:
+    return lambda p: (peer if p.dtype == "int8" else other)(p)
+
+
+def _numpy_int8(a: Array, b: Array) -> object:
+    return np.matmul(a, b, dtype=np.int32)
+
+
 GEMM: Final = Timed(
     dimensions=("M", "N", "K"),
     sizes="256,512,1024",
-    dtypes=("float32", "float64"),
+    dtypes=("float32", "float64", "int8"),
+    results={"int8": "int32"},
     shapes=lambda s: ((s["M"], s["K"]), (s["K"], s["N"]), (s["M"], s["N"])),
     exact=np.matmul,
     ours=_new("gemm"),
@@ -104,9 +114,11 @@ GEMM: Final = Timed(
     terms=lambda s: s["K"],
     flops=lambda s: 2 * prod(s.values()),
     peers={
-        "numpy": numpy_("matmul", np.matmul),
-        "torch": torch_("mm", lambda torch, a, b: torch.mm(a, b)),
-        "onnxruntime": onnx_("MatMul"),
+        "numpy": _for_int8(numpy_("matmul", _numpy_int8), numpy_("matmul", np.matmul)),
+        "torch": _for_int8(
+            torch_("_int_mm", lambda torch, a, b: torch._int_mm(a, b)), torch_("mm", lambda torch, a, b: torch.mm(a, b))
+        ),
+        "onnxruntime": _for_int8(onnx_("MatMulInteger"), onnx_("MatMul")),
         "tvm": tvm_,
         "halide": halide_(_halide_gemm),
         "numba": numba_(_NUMBA_GEMM),

@@ -37,7 +37,7 @@ def compiled(
 
 
 def as_tvm_reads_it(text: str) -> str:
-    """A program's text without ``with T.alloc_buffer(…) as A:``, which TVM has not: memory lives on where that ended."""
+    """A program's text without ``with T.alloc_buffer(…) as A:``, which TVM has not: memory lives on after that."""
     lines: list[str] = []
     around: list[int] = []
     for line in text.splitlines():
