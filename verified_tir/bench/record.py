@@ -47,9 +47,14 @@ class Row:
 
     @property
     def share(self) -> tuple[float, str] | None:
-        """The part of the machine's most that is reached, and of what: the ceiling that takes longer."""
+        """The part of the machine's most that is reached, and of what: the ceiling that takes longer.
+
+        ``None`` if one is not known: what operations take is known of float32 and float64.
+        """
+        if self.case.flops and not self.peak:
+            return None
         least = [(self.case.nbytes / self.bandwidth, MEMCPY)] if self.bandwidth else []
-        if self.peak and self.case.flops:
+        if self.case.flops and self.peak:
             least.append((self.case.flops / self.peak, FMA))
         if not least:
             return None
