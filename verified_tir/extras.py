@@ -21,6 +21,7 @@ EXTRAS: Final = {
     "redis": "redis",
     "cvc5": "cvc5",
     "distributed": "dask",
+    "optuna": "tune",
     "scipy": "graph",
     "onnx": "onnx",
     "onnxruntime": "onnxruntime",

@@ -61,6 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("verify good.py --executor dask", "--executor dask", "dask"),
         ("check certificates --executor dask:tcp://localhost:1", "--executor dask:tcp://localhost:1", "dask"),
         ("check certificates --before m.onnx", "--before m.onnx: reading ONNX models", "onnx"),
+        ("tune good.py", "vtir tune", "tune"),
         ("lsp", "vtir lsp", "editor"),
         ("bench good.py", "vtir bench", "bench"),
     ],

@@ -173,13 +173,20 @@ def values_of(func: PrimFunc, wanted: Mapping[str, int | float]) -> dict[str, An
 
 def _inputs(before: PrimFunc, theorem: Refines, sizes: dict[str, Any], seed: int) -> tuple[dict[str, Array], Masks]:
     """Random arrays for the program as written, in the layouts of the lowered one."""
-    extents = shapes(before, sizes)
-    if extents is None:
-        raise RunError(f"{before.name}: {_no_arrays(before, sizes)}; choose others with --shape name=value")
-    rng = np.random.default_rng(seed)
-    plain = {b.name: random_array(rng, b.dtype, extents[b.name]) for b in before.buffers}
+    plain = inputs_of(before, sizes, np.random.default_rng(seed))
     arrays = move(theorem.relation, plain, sizes)
     return arrays, pad(theorem.after, theorem.paddings, arrays, sizes)
+
+
+def inputs_of(func: PrimFunc, sizes: dict[str, Any], rng: np.random.Generator) -> dict[str, Array]:
+    """Random arrays for a program.
+
+    :raises RunError: if there are none of these sizes.
+    """
+    extents = shapes(func, sizes)
+    if extents is None:
+        raise RunError(f"{func.name}: {_no_arrays(func, sizes)}; choose others with --shape name=value")
+    return {b.name: random_array(rng, b.dtype, extents[b.name]) for b in func.buffers}
 
 
 def _no_arrays(func: PrimFunc, sizes: dict[str, Any]) -> str:

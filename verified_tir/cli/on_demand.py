@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "lower": ("programs", "Lower a function by a pipeline of proved passes."),
     "run": ("models", "Compile a function or a model and call it on random arrays."),
     "bench": ("measure", "Time kernels, schedules and models beside everything else that is installed."),
+    "tune": ("tune", "Search for the fastest candidate that a strategy leaves open."),
     "plan": ("models", "Choose layouts for a whole model; every change is proved."),
     "validate": ("programs", "Compare two programs by translation validation."),
     "check": ("prove", "Check certificates with a solver of choice."),

@@ -42,6 +42,8 @@ _CLASSES: Final = {
     "Mistake": WRONG_OPTION,
     "RunError": WRONG_OPTION,
     "BadExecutor": WRONG_OPTION,
+    "NoStrategy": NOTHING_TO_DO,
+    "NoTrials": WRONG_OPTION,
     "WrongCall": "VT0012",
     "BadJson": "VT0801",
     "BadStore": "VT0801",

@@ -136,7 +136,7 @@ class SamplingPrimitives(Primitives):
         name = block_of_copy(self._session, block)
 
         def chosen(s: Session) -> tuple[int, Var | str]:
-            candidates = _locations(s, name)
+            candidates = locations(s, name)
             if decision is not None:
                 if decision not in candidates:
                     known = ", ".join(map(str, candidates))
@@ -155,7 +155,7 @@ class SamplingPrimitives(Primitives):
         return found
 
 
-def _locations(session: Session, block: str) -> dict[int, Var | str]:
+def locations(session: Session, block: str) -> dict[int, Var | str]:
     """Where a block may be moved to, by TVM's numbers."""
     path, label = session.block(block)
     found: dict[int, Var | str] = {-2: COMPUTE_INLINE, -1: COMPUTE_ROOT}
@@ -202,4 +202,4 @@ def _possible(session: Session, block: str, location: Var | str) -> bool:
     return False
 
 
-__all__ = ["SamplingPrimitives"]
+__all__ = ["SamplingPrimitives", "locations"]

@@ -41,12 +41,12 @@ def perfect_tile(random: Random, extent: int, n: int, most: int) -> list[int]:
     """``n`` factors whose product is ``extent``, the last at most ``most``; each such list is as likely."""
     if n == 1:
         return [extent]
-    weights = [(d, _tilings(extent // d, n - 1)) for d in _divisors(extent) if d <= most]
+    weights = [(d, _tilings(extent // d, n - 1)) for d in divisors(extent) if d <= most]
     last = random.choices([d for d, _ in weights], weights=[w for _, w in weights])[0]
     found, left = [last], extent // last
     for k in range(n - 1, 1, -1):
-        divisors = _divisors(left)
-        factor = random.choices(divisors, weights=[_tilings(left // d, k - 1) for d in divisors])[0]
+        possible = divisors(left)
+        factor = random.choices(possible, weights=[_tilings(left // d, k - 1) for d in possible])[0]
         found.insert(0, factor)
         left //= factor
     return [left, *found]
@@ -65,7 +65,8 @@ def refitted(decision: Sequence[int], extent: int) -> list[int]:
 
 
 @cache
-def _divisors(n: int) -> tuple[int, ...]:
+def divisors(n: int) -> tuple[int, ...]:
+    """The divisors of a number, the smallest first."""
     small = [d for d in range(1, int(n**0.5) + 1) if n % d == 0]
     return tuple(sorted({*small, *(n // d for d in small)}))
 
@@ -75,4 +76,4 @@ def _tilings(n: int, parts: int) -> int:
     """The number of lists of ``parts`` factors whose product is ``n``."""
     if parts <= 1:
         return int(parts == 1 or n == 1)
-    return sum(_tilings(n // d, parts - 1) for d in _divisors(n))
+    return sum(_tilings(n // d, parts - 1) for d in divisors(n))
