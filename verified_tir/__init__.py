@@ -168,8 +168,8 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """What ``%load_ext verified_tir`` calls: programs, schedules and the like are shown as HTML."""
-    _imported("report.display", "register")(shell)
+    _imported("explain.display", "register")(shell)
 
 
 if "IPython" in sys.modules:
-    _imported("report.display", "register")()
+    _imported("explain.display", "register")()

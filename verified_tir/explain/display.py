@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from verified_tir.durations import duration
 
 if TYPE_CHECKING:
+    from verified_tir.explain.relaid import Layout
     from verified_tir.graph.plan import Plan
     from verified_tir.index.map import IndexMap
     from verified_tir.kernel.theorem import Refines
@@ -48,8 +49,6 @@ _PRE: Final = (
 )
 _MARKED: Final = "display:inline-block;min-width:100%;background:rgba(220,60,60,.18);border-left:3px solid #d33"
 _CELL: Final = "text-align:left;padding:.15em .7em;border-bottom:1px solid rgba(128,128,128,.3)"
-_GRID: Final = "text-align:center;padding:.15em .4em;border:1px solid rgba(128,128,128,.45)"
-_PADDING: Final = _GRID + ";background:repeating-linear-gradient(45deg,transparent 0 4px,rgba(128,128,128,.3) 4px 6px)"
 
 
 def script_html(text: str) -> str:
@@ -120,41 +119,56 @@ def _refusal(refused: ScheduleError) -> str:
 
 
 def _index_map(index_map: IndexMap) -> str:
-    return _box(f"<code>{escape(str(index_map))}</code>", _places(index_map))
+    return _box(f"<code>{escape(str(index_map))}</code>", _picture(index_map))
 
 
-_SHAPES: Final = {1: (16,), 2: (4, 8)}
+_SHAPES: Final = {1: (16,), 2: (4, 8), 3: (2, 3, 4)}
 """Of the arrays whose places are drawn, by rank."""
 
 
-def _places(index_map: IndexMap) -> str:
-    """Which element of a small array is in each place, as a table; nothing if the map has none for this shape."""
-    import numpy as np
+def _picture(index_map: IndexMap) -> str:
+    """The grids of ``vtir explain`` for a small array; nothing if the map has no places for it."""
+    from base64 import b64encode
+
+    from verified_tir.explain.drawing import alone, beside
+    from verified_tir.explain.grids import Marks, draw, layout_grids
+
+    layout = _layout(index_map)
+    if layout is None:
+        return ""
+    before, after = (draw(grid) for grid in layout_grids(layout, Marks(), ("logical", "in memory")))
+    drawing = beside(str(index_map), before, after)
+    coded = b64encode(alone(drawing).encode()).decode()
+    return (
+        f'<p style="margin:.4em 0"><img src="data:image/svg+xml;base64,{coded}" alt="{escape(drawing.description)}" '
+        'style="max-width:none"></p>'
+    )
+
+
+def _layout(index_map: IndexMap) -> Layout | None:
+    """The layout of an array of a small shape of the map's rank; elements may share a place."""
+    from verified_tir.explain.relaid import Relaid, layout_of
+    from verified_tir.index.errors import NotInjective
+    from verified_tir.ir.buffer import Buffer
+    from verified_tir.ir.dtype import FLOAT32
+    from verified_tir.ir.node import IRError
+    from verified_tir.ir.sugar import const
+    from verified_tir.schedule.tactics.layout import layout_map
 
     shape = _SHAPES.get(len(index_map.inputs))
     if shape is None:
-        return ""
+        return None
+    old = Buffer.fresh("A", FLOAT32, tuple(const(n, index_map.dtype) for n in shape), "global")
     try:
-        physical = index_map.pack(np.arange(1, np.prod(shape) + 1).reshape(shape))
-    except Exception:  # it divides by a symbol, two elements share a place, …: then there is only the formula
-        return ""
-    if physical.ndim == 0 or physical.size > 256:
-        return ""
-    rows = physical.reshape(-1, physical.shape[-1])
-    cells = ("".join(_place(int(k), shape) for k in row) for row in rows)
-    body = "".join(f"<tr>{row}</tr>" for row in cells)
-    what = f"An array of shape {list(shape)}: its elements in a layout of shape {list(physical.shape)}, row by row"
-    return f"<p style='margin:.4em 0'>{what}</p><table style='border-collapse:collapse'>{body}</table>"
-
-
-def _place(number: int, shape: Sequence[int]) -> str:
-    """A cell: the element that is there, counted from 1, or padding."""
-    import numpy as np
-
-    if number == 0:
-        return f'<td style="{_PADDING}" title="padding">&nbsp;</td>'
-    index = ", ".join(str(int(i)) for i in np.unravel_index(number - 1, shape))
-    return f'<td style="{_GRID}">{index}</td>'
+        layout, shared = layout_map(index_map, old), False
+        try:
+            index_map.inverse(shape)
+        except NotInjective:
+            shared = True
+        new = Buffer.fresh("A", FLOAT32, layout.shape, "global")
+        return layout_of(Relaid(old, new, layout, shared), {})
+    except (IRError, OverflowError):  # it divides by a symbol, an index is negative, …: then there is only the formula
+        return None
 
 
 def _plan(plan: Plan) -> str:

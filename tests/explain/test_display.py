@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import subprocess
@@ -14,7 +15,9 @@ from typing import Any
 import pytest
 
 from verified_tir import IndexMap, IRModule, NotApplicable, Refuted, Schedule, ScheduleError, parse_func
-from verified_tir.report.display import SHOWN, script_html
+from verified_tir.explain.display import SHOWN, script_html
+from verified_tir.explain.story import _layouts
+from verified_tir.script import tir as T
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "first_schedule.ipynb"
 
@@ -25,6 +28,15 @@ def adds(A: T.Buffer((16,), "float32"), B: T.Buffer((1,), "float32")):
         if i < 12:
             B[0] = B[0] + A[i]
 """
+
+
+SHIFT = """
+@T.prim_func
+def shift(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        B[i] = A[i]
+"""
+N = T.int32()
 
 
 class Text(HTMLParser):
@@ -39,7 +51,7 @@ class Text(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        self.open.append(tag)
+        self.open.extend([tag] * (tag != "img"))
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -96,7 +108,7 @@ def test_a_refusal_marks_its_line_and_shows_its_counterexample() -> None:
     page = shown(refused)
     (marked,) = re.findall(r'<span style="[^"]*border-left[^"]*">(.*?)</span>(?=\n|</pre>)', page)
     assert Text(marked).text.strip().startswith("B[0] = B[0] + A[i]")
-    assert "Counterexample:" in page and "two of its iterations" in Text(page).text
+    assert "Counterexample:" in page and "that another one writes" in Text(page).text
     other = refusal(lambda s: s.split("k", [4, 4]))
     assert isinstance(other, NotApplicable)
     assert "there is no loop called &#x27;k&#x27;; the loops are i" in shown(other) and "Counterexample" not in shown(
@@ -104,17 +116,44 @@ def test_a_refusal_marks_its_line_and_shows_its_counterexample() -> None:
     )
 
 
-def test_an_index_map_shows_where_elements_are() -> None:
-    page = shown(IndexMap.from_func(lambda i: [i // 6, i % 6], 1))
-    assert "its elements in a layout of shape [3, 6]" in page
-    assert page.count('title="padding"') == 2
-    assert page.count("<td") == 18
-    for no_picture in (
-        IndexMap.from_func(lambda i, j, k: [k, j, i], 3),
-        IndexMap.from_func(lambda i: [i // 2], 1),
-        IndexMap.from_func(lambda i: [i * 1000], 1),
-    ):
-        assert "<table" not in shown(no_picture) and "lambda i" in shown(no_picture)
+def picture(index_map: IndexMap) -> str:
+    """The SVG text of the picture of an index map."""
+    (coded,) = re.findall(r'src="data:image/svg\+xml;base64,([\w+/=]+)"', shown(index_map))
+    return base64.b64decode(coded).decode()
+
+
+def test_an_index_map_shows_the_grids_of_explain() -> None:
+    index_map = IndexMap.from_func(lambda i: [i // 6, i % 6], 1)
+    drawn = picture(index_map)
+    assert drawn.count('class="cell pad"') == 2
+    assert drawn.count('class="cell') == 16 + 18
+    assert "A[1, 2] holds A[8]" in drawn
+    assert "each cell tells the index of the element that it holds, 2 of the places drawn are padding." in shown(
+        index_map
+    )
+    s = Schedule(SHIFT)
+    s.transform_layout("A", index_map)
+    (story,) = [x for x in _layouts(s.steps[-1]) if x.drawing is not None]
+    cells = re.compile(r'<g[^>]*class="cell.*?</g>')
+    assert story.drawing is not None
+    assert cells.findall(drawn) == cells.findall(str(story.drawing.body))
+
+
+def test_elements_that_share_a_place_are_drawn_in_one_cell() -> None:
+    assert "A[0] holds A[0], A[1]" in picture(IndexMap.from_func(lambda i: [i // 2], 1))
+
+
+@pytest.mark.parametrize(
+    "no_picture",
+    [
+        IndexMap.from_func(lambda i, j, k, m: [k, j, i, m], 4),
+        IndexMap.from_func(lambda i: [i - 1], 1),
+        IndexMap.from_func(lambda i: [i // N, i % N], 1),
+    ],
+    ids=str,
+)
+def test_index_maps_without_a_picture_show_their_formula(no_picture: IndexMap) -> None:
+    assert "<img" not in shown(no_picture) and "lambda i" in shown(no_picture)
 
 
 SHELL = """
