@@ -33,6 +33,10 @@ EXTRAS: Final = {
 """The extra that brings a module; of those that several bring, the smallest."""
 
 
+CODE: Final = "VT0016"
+"""The code of that message, as ``vtir help`` explains it; it stands before the command, so that this can be copied."""
+
+
 def install(*extras: str) -> str:
     """The command that installs extras."""
     wanted = f"[{','.join(dict.fromkeys(extras))}]" if extras else ""
@@ -41,7 +45,7 @@ def install(*extras: str) -> str:
 
 def missing(what: str, extra: str) -> str:
     """One line: what needs an extra, and how to install it."""
-    return f"{what} needs the extra {extra!r}: {install(extra)}"
+    return f"{what} needs the extra {extra!r} [{CODE}]: {install(extra)}"
 
 
 def elsewhere() -> str | None:

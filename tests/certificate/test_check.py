@@ -234,8 +234,10 @@ def test_the_report_of_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture
     code, out, _ = run(capsys, folder, regenerate=True)
     assert code == 1
     assert "file/rows     4 steps" in out and "found" in out
-    assert re.search(rf"^  false: {re.escape(place)}\w+: .* \(z3: sat\)$", out, re.MULTILINE), out
-    assert re.search(rf"^  found: {re.escape(place)}\w+: the kernel's query is another$", out, re.MULTILINE), out
+    assert re.search(rf"^  false: {re.escape(place)}\w+: .* \(z3: sat\) \[VT0809\]$", out, re.MULTILINE), out
+    assert re.search(
+        rf"^  found: {re.escape(place)}\w+: the kernel's query is another \[VT0804\]$", out, re.MULTILINE
+    ), out
     assert re.search(r"obligations \(\d+ questions\): 2 findings, 1 false in 0.0 s$", out.strip()), out
     assert "proved by" not in out
 
@@ -253,7 +255,7 @@ def test_what_somebody_wrote_cannot_pass_for_the_report(folder: Path, capsys: py
     lines = out.splitlines()
     assert code == 1 and all(line.isprintable() for line in lines)
     assert not any(line.startswith(("2 certificates: proved", "file/rows  ok")) for line in lines)
-    assert "      file/rows  ok: the verdict 'sat' is not a proof; a certificate has proofs only" in lines
+    assert "      file/rows  ok: the verdict 'sat' is not a proof; a certificate has proofs only [VT0804]" in lines
 
 
 def test_undecided_is_not_proved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,7 +151,7 @@ def test_a_program_that_has_no_meaning(tmp_path: Path, capsys: pytest.CaptureFix
     code, shown = verify(capsys, "bad.py")
     assert code == 1
     assert "    bad.py:18: @schedule(fill)\n" in shown
-    assert "the program itself: refused, since this is false: A[i]: in bounds" in shown
+    assert "the program itself: refused, since this is false: A[i] lies within the bounds of A" in shown
     assert "counterexample: i = 16" in shown
 
 

@@ -113,7 +113,7 @@ def test_sarif(folder: Path) -> None:
         ("VT0003", "error", "bad.py", {"startLine": 1, "startColumn": 7}),
         ("VT0002", "warning", "helper.py", None),
     ]
-    assert "this is false: the loop over i is parallel" in run["results"][0]["message"]["text"]
+    assert "this is false: no iteration of the parallel loop over i reads" in run["results"][0]["message"]["text"]
 
 
 def test_sarif_without_problems(folder: Path) -> None:

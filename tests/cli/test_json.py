@@ -77,7 +77,7 @@ def test_steps_and_obligations(document: dict[str, Any]) -> None:
     program, split = document["files"][0]["schedules"][-1]["steps"]
     assert (program["step"], program["arguments"]) == ("program", "fill")
     assert (split["step"], split["arguments"]) == ("split", "i, [4, 4]")
-    (bounds,) = [o for o in program["obligations"] if o["claim"] == "A[i]: in bounds"]
+    (bounds,) = [o for o in program["obligations"] if o["claim"] == "A[i] lies within the bounds of A"]
     assert (bounds["verdict"], bounds["rule"]) == ("proved", None)
     assert bounds["place"]["text"] == "A[i] = T.float32(0.0)"
     order = next(o for o in split["obligations"] if o["name"] == "dependence")

@@ -40,7 +40,7 @@ def test_names_claims_and_variables(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert {p.name for p in folder.iterdir()} >= {"01-split", "refused-0-parallel"}
     (refused,) = (folder / "refused-0-parallel").iterdir()
     lines = refused.read_text().splitlines()
-    assert lines[0].startswith("; claim: the loop over i_0 is parallel: no two of its iterations")
+    assert lines[0].startswith("; claim: no iteration of the parallel loop over i_0 reads")
     assert lines[1:3] == ["; step: parallel(i_0)", "; verdict: refuted"]
     assert any(line.startswith("; x") and line.endswith(" is i_0") for line in lines)
     assert lines[-1] == "(check-sat)"

@@ -52,7 +52,7 @@ def test_verdicts_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "double.py", "guarded.py", shape=("n=5",))
     assert (code, out) == (0, "f: equal\n")
     code, out, _ = said(capsys, "double.py", "short.py")
-    assert code == 1 and out.startswith("f: different: B[0] was ") and out.endswith("(at n = 1)\n")
+    assert code == 1 and out.startswith("f: different: B[0] was ") and out.endswith("(at n = 1) [VT0902]\n")
     code, out, _ = said(capsys, "sum.py", "back.py")
     assert code == 0 and out.startswith("g: equal over the reals: ")
     code, out, _ = said(capsys, "double.py", "guarded.py", shape=("n=300000",), most_operations=1000)

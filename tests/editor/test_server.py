@@ -57,7 +57,7 @@ def test_hovers_lenses_and_hints(tmp_path: Path) -> None:
         assert shown.startswith("`split(i, [4, 4])`  ")
         assert "```python\n# from tvm.script" in shown
         assert "for i_0, i_1 in T.grid(4, 4):" in shown
-        assert "every old iteration of (i) is run" in shown
+        assert "each iteration of loop i is still made after the step" in shown
         assert (await editor.hover("good.py", split + 2, 10)).count("`simplify()`") == 2
         name = lines.index("def good(s):")
         of_function = await editor.hover("good.py", name, 5)

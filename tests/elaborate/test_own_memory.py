@@ -31,7 +31,7 @@ def test_local_memory_is_each_thread_s() -> None:
 
 
 def test_shared_memory_is_each_block_s() -> None:
-    with pytest.raises(Refuted, match="no two of its iterations write and write the same element of x"):
+    with pytest.raises(Refuted, match=r"no two iterations of the .* write the same element of x"):
         own("shared")  # all threads of a block meet there
     lines = own("shared", "blockIdx.y", "blockIdx.x").splitlines()
     assert "alloc" in lines[2]
@@ -47,7 +47,7 @@ def test_views_are_declared_with_their_memory() -> None:
 
 
 def test_other_memory_and_other_loops_stay() -> None:
-    with pytest.raises(Refuted, match="write and write the same element of x"):
+    with pytest.raises(Refuted, match="write the same element of x"):
         own("global")
     serial = OWN.replace('T.thread_binding(4, thread="{outer}")', "range(4)")
     serial = serial.replace('T.thread_binding(4, thread="{inner}")', "range(4)")

@@ -91,7 +91,7 @@ def test_branches_appear_where_padding_is_known() -> None:
     assert gives(program(SUM.format(zero=0, guard=""), INTS), passes, guarded) == []
     floats = SUM.format(zero="T.float32(0.0)", guard="")  # it may be -0.0
     (note,) = gives(program(floats), passes, floats)
-    assert "wrote the bits that were there already" in note
+    assert "it wrote the bits that were there already" in note
 
 
 @pytest.mark.parametrize(("index", "merged"), [("i", True), ("7 - i", False)])

@@ -18,5 +18,5 @@ def f(A: T.Buffer((8,), "int32")):
 
 def test_lanes_that_a_call_is_handed_are_in_range() -> None:
     Schedule(TEXT.format(start=4))
-    with pytest.raises(Refuted, match="in bounds"):
+    with pytest.raises(Refuted, match="lies within the bounds"):
         Schedule(TEXT.format(start=5))

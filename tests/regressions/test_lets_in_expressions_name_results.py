@@ -31,7 +31,7 @@ def test_what_a_let_in_an_expression_names_decides(decided: str) -> None:
     nested = "T.Let(T.Let({0}, where={{x: y * T.float32(2)}}), where={{y: B[0]}})"
     for value in (inner.replace("x ==", "B[0] =="), outer.format(inner), nested.format(inner)):
         s = Schedule(PRODUCT.format(value))
-        with pytest.raises(ScheduleError, match="in bounds"):
+        with pytest.raises(ScheduleError, match="lies within the bounds"):
             s.rfactor("k", reassociate="B")
 
 

@@ -49,7 +49,7 @@ def test_without_the_room_the_last_element_is_out_of_bounds() -> None:
     s = halo(shape=None)
     assert s.remove_branching_through_overcompute() == 1  # in front there is room
     assert "if i + k - 1 < 14:" in s.script()
-    with pytest.raises(Refuted, match="in bounds") as refused:
+    with pytest.raises(Refuted, match="lies within the bounds") as refused:
         s.remove_branching_through_overcompute()
     assert refused.value.confirmed
 

@@ -63,7 +63,7 @@ def test_steps_without_a_place_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("name", "claim", "words"),
     [
-        ("safety", "A[i + (1)]: in bounds", "A[i + (1)]: in bounds"),
+        ("safety", "A[i + (1)]: in bounds", "A[i + (1)] lies within the bounds of A"),
         ("safety", "x: an index that is undef (a hint)", "no index of x is undefined (a hint)"),
         ("equal", "T.float32(0.0) equals B[i]", "T.float32(0.0) has the same bits as B[i], which it replaces"),
         (

@@ -137,7 +137,8 @@ def test_a_refusal_shows_the_step_the_place_and_the_replay() -> None:
     with pytest.raises(ScheduleError) as refused:
         s.fission("i")
     text = str(refused.value)
-    assert text.startswith("fission(i, 1): refused, since this is false: the two statements may change places")
+    claim = "the two statements that change places do not write the same element of B"
+    assert text.startswith(f"fission(i, 1): refused, since this is false: {claim}")
     assert "<-- here" in text
     assert "counterexample: i = 0, i' = 1" in text
     assert "before" in text and "(confirmed)" in text

@@ -169,7 +169,7 @@ def test_what_is_assumed_of_large_sizes() -> None:
 
 
 def test_a_program_that_overflows_at_sizes_too_large_for_arrays() -> None:
-    with pytest.raises(Refuted, match=r"n \* 2: no overflow") as refusal:
+    with pytest.raises(Refuted, match=r"n \* 2 does not overflow") as refusal:
         Schedule(LARGE.format(assume="    pass", after="B[0] = n * 2"))
     assert refusal.value.replay is not None and refusal.value.confirmed
     assert "which no int32 holds at n = " in refusal.value.replay.message
@@ -185,7 +185,7 @@ def f(B: T.Buffer((10,), "float32"), n: T.int32):
             if i + k != 2:
                 B[i] = B[i] + 1.0
 """
-    with pytest.raises(Refuted, match="no overflow") as refusal:
+    with pytest.raises(Refuted, match="does not overflow") as refusal:
         Schedule(text)
     assert refusal.value.replay is not None and refusal.value.confirmed
 
@@ -194,7 +194,7 @@ def test_a_step_that_overflows_at_sizes_too_large_for_arrays() -> None:
     text = LARGE.format(assume="    pass", after="pass").replace(
         "A[i] = 1.0", "for j in range(4):\n            A[i] = 1.0"
     )
-    with pytest.raises(Refuted, match="no overflow") as refusal:
+    with pytest.raises(Refuted, match="does not overflow") as refusal:
         Schedule(text).fuse("i", "j")
     assert refusal.value.replay is not None
     assert refusal.value.replay.message.startswith("undefined behaviour after: mul gives ")
@@ -228,7 +228,7 @@ def f(I: T.Buffer((3,), "int32"), A: T.Buffer((4,), "int32"), B: T.Buffer((3,), 
         if A[i] > 2 and A[3 - i] < 2:
             A[i] = B[I[1]]
 """
-    with pytest.raises(Refuted, match="in bounds") as refusal:
+    with pytest.raises(Refuted, match="lies within the bounds") as refusal:
         Schedule(text)
     assert refusal.value.replay is not None and refusal.value.confirmed
     assert refusal.value.replay.arguments["I"][1] == 3
@@ -302,7 +302,7 @@ def f(A: T.Buffer((n + 1,), "float32"), C: T.Buffer((n + 1, n + 1), "float32"), 
     for i in range(n + 1):
         A[i] = 1.0
 """
-    with pytest.raises(Refuted, match="an extent that is not negative") as refusal:
+    with pytest.raises(Refuted, match=r"the extent .* is not negative") as refusal:
         Schedule(text).transform_layout("A", lambda i: [2 * i], pad_value=1.0)
     assert refusal.value.replay is not None and refusal.value.confirmed
     assert refusal.value.replay.message == "A has the shape (-1) after"

@@ -198,4 +198,4 @@ def test_without_starlette_the_extra_is_named(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delitem(sys.modules, "verified_tir.serve.run", raising=False)
     done = invoke("serve", cwd=tmp_path)
     assert done.returncode == 2
-    assert "needs the extra 'serve': python -m pip install" in done.stderr
+    assert "needs the extra 'serve' [VT0016]: python -m pip install" in done.stderr

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 from verified_tir.certificate.canonical import BadJson, read, text_hash, value_hash
 from verified_tir.certificate.hashes import broken_seals, obligation_hash, step_hash
@@ -38,6 +38,16 @@ from verified_tir.ir.script import parse_func, script
 from verified_tir.logic.fragment import assert_in_fragment
 from verified_tir.logic.standalone import NotAQuery
 
+CHANGED: Final = "VT0804"
+DERIVED_OTHERWISE: Final = "VT0805"
+REPLAYED_OTHERWISE: Final = "VT0806"
+OTHER_PROGRAM: Final = "VT0807"
+PLAN_DOES_NOT_FOLLOW: Final = "VT0808"
+FALSE: Final = "VT0809"
+UNDECIDED: Final = "VT0810"
+NOT_REPEATED: Final = "VT0811"
+"""What can be found, as codes that ``vtir help`` explains."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -47,10 +57,11 @@ class Finding:
     certificate: str
     place: str
     problem: str
+    code: str = CHANGED
 
     def __str__(self) -> str:
         where = f"{self.certificate}: {self.place}" if self.place else self.certificate
-        return f"{where}: {self.problem}"
+        return f"{where}: {self.problem} [{self.code}]"
 
 
 @final

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, final
 
-from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.integrity import PLAN_DOES_NOT_FOLLOW, Finding
 from verified_tir.certificate.plan_believed import (
     Believed,
     asserts_something,
@@ -66,15 +66,20 @@ def followed(plan: CheckedPlan, walk: Callable[[Mapping[str, Any]], Iterator[tup
         return []
     found: list[Finding] = []
     try:
-        found.extend(Finding(plan.name, *p) for p in walk(plan.content))
+        found.extend(Finding(plan.name, *p, PLAN_DOES_NOT_FOLLOW) for p in walk(plan.content))
     except (RecursionError, MemoryError):
         found.append(
-            Finding(plan.name, "", "its steps cannot be followed: something is nested too deeply, or too large")
+            Finding(
+                plan.name,
+                "",
+                "its steps cannot be followed: something is nested too deeply, or too large",
+                PLAN_DOES_NOT_FOLLOW,
+            )
         )
     except Exception as problem:  # whatever somebody wrote there: it is a finding, and ends no check
         refused = isinstance(problem, (ValueError, GraphError, ScheduleError))
         what = str(problem) if refused else f"{type(problem).__name__}: {problem}"
-        found.append(Finding(plan.name, "", f"its steps cannot be followed: {what}"))
+        found.append(Finding(plan.name, "", f"its steps cannot be followed: {what}", PLAN_DOES_NOT_FOLLOW))
     return found
 
 

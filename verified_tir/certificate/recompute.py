@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from verified_tir.certificate.content import BEGINNING, ENDING, Noted, content
 from verified_tir.certificate.differences import differences
-from verified_tir.certificate.integrity import Finding, MadeAgain
+from verified_tir.certificate.integrity import DERIVED_OTHERWISE, Finding, MadeAgain
 from verified_tir.certificate.questions import Progress
 from verified_tir.child.executors import each, failure
 from verified_tir.derivation.codec import BadText, read_program
@@ -53,12 +53,15 @@ def recomputed(name: str, certificate: Mapping[str, Any]) -> MadeAgain:
     """What comes of one certificate whose form is right."""
     try:
         with _ALONE:
-            return MadeAgain(name, tuple(Finding(name, place, problem) for place, problem in _problems(certificate)))
+            return MadeAgain(
+                name,
+                tuple(Finding(name, place, problem, DERIVED_OTHERWISE) for place, problem in _problems(certificate)),
+            )
     except _Undecided as problem:
         return MadeAgain(name, impossible=str(problem))
     except Exception as problem:  # nested too deeply for the kernel, say: it is not derived then
         said = f"it cannot be computed again: {type(problem).__name__}: {problem}"
-        return MadeAgain(name, (Finding(name, "trace", said),))
+        return MadeAgain(name, (Finding(name, "trace", said, DERIVED_OTHERWISE),))
 
 
 class _Undecided(Exception):

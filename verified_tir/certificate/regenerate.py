@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from verified_tir.certificate.differences import differences
-from verified_tir.certificate.integrity import Finding, MadeAgain, load
+from verified_tir.certificate.integrity import REPLAYED_OTHERWISE, Finding, MadeAgain, load
 from verified_tir.certificate.questions import Progress
 from verified_tir.certificate.replay import ReplayFailed, made_again, noted_calls
 from verified_tir.certificate.store import read_manifest
@@ -59,15 +59,20 @@ def replayed(name: str, certificate: Mapping[str, Any]) -> MadeAgain:
     calls = noted_calls(trace)
     budget = certificate["schedule"]["budget"]
     if budget < 1:
-        return MadeAgain(name, (Finding(name, "schedule.budget", f"a budget is at least 1, not {budget}"),))
+        return MadeAgain(
+            name, (Finding(name, "schedule.budget", f"a budget is at least 1, not {budget}", REPLAYED_OTHERWISE),)
+        )
     try:
         again = made_again(text, calls, Solver(budget))
     except ReplayFailed as failed:
         place = f"trace[{failed.step}] {trace[failed.step]['primitive']}"
-        return MadeAgain(name, (Finding(name, place, f"the step cannot be taken again: {failed}"),))
+        return MadeAgain(name, (Finding(name, place, f"the step cannot be taken again: {failed}", REPLAYED_OTHERWISE),))
     origin = Origin(**{key: certificate["schedule"][key] for key in ("function", "file", "line")})
     try:
         now, _ = content_of(again, origin, [step["line"] for step in trace])
     except ValueError as problem:
-        return MadeAgain(name, (Finding(name, "trace", str(problem)),))
-    return MadeAgain(name, tuple(Finding(name, place, problem) for place, problem in differences(certificate, now)))
+        return MadeAgain(name, (Finding(name, "trace", str(problem), REPLAYED_OTHERWISE),))
+    return MadeAgain(
+        name,
+        tuple(Finding(name, place, problem, REPLAYED_OTHERWISE) for place, problem in differences(certificate, now)),
+    )

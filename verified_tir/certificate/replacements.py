@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
-from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.integrity import PLAN_DOES_NOT_FOLLOW, Finding
 from verified_tir.certificate.plan_believed import Believed, asserts_something, implemented, is_function
 from verified_tir.certificate.plan_certificates import Said, read_certificate
 from verified_tir.certificate.plan_graphs import another_model, read_graph, written_otherwise
@@ -52,7 +52,7 @@ def follow_all(
         of = None if before else model
         found += (follow_replacements if replacing else follow)(plan, certificates, of, believed)
         if before is not None and before.content is not None and plan.content is not None:
-            found += [Finding(plan.name, place, text) for place, text in _link(before, plan)]
+            found += [Finding(plan.name, place, text, PLAN_DOES_NOT_FOLLOW) for place, text in _link(before, plan)]
         last[folder] = plan
     return found
 

@@ -28,6 +28,7 @@ from typing import Final, NoReturn, final
 
 from verified_tir.activity import Level, watched
 from verified_tir.child.helper import how
+from verified_tir.report.visible import visible
 
 MISTAKE, INTERRUPTED = 2, 130
 """Exit codes."""
@@ -211,7 +212,7 @@ class _Watch:
 
     def _beat(self, seconds: float) -> None:
         if self.beats:
-            print(f"vtir: after {seconds:.0f} s: {self._where() or 'starting'}", file=sys.stderr, flush=True)
+            print(f"vtir: after {seconds:.0f} s: {visible(self._where()) or 'starting'}", file=sys.stderr, flush=True)
 
     def _where(self) -> str:
         return ", ".join(filter(None, self.at))

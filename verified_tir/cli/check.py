@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
 from verified_tir.activity import Level, announce
-from verified_tir.certificate.integrity import Finding
+from verified_tir.certificate.integrity import OTHER_PROGRAM, Finding
 from verified_tir.certificate.questions import Checked, check_questions
 from verified_tir.certificate.sources import BadSource, other_program, programs
 from verified_tir.certificate.store import MANIFEST, BadStore
@@ -147,7 +147,7 @@ def _sources(wanted: dict[str, tuple[str, list[PrimFunc]]], checked: Checked) ->
         for c in checked.certificates:
             problem = "" if c.content is None else other_program(c.content, which, found)
             if problem:
-                yield Finding(c.name, which, f"{problem} of {where}")
+                yield Finding(c.name, which, f"{problem} of {where}", OTHER_PROGRAM)
 
 
 def _model(where: str, folder: Path) -> Graph | None:

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from verified_tir import __version__
-from verified_tir.certificate.integrity import Claim, Finding
+from verified_tir.certificate.integrity import FALSE, NOT_REPEATED, UNDECIDED, Claim, Finding
 from verified_tir.certificate.questions import Checked, CheckedCertificate
 from verified_tir.durations import duration
 from verified_tir.logic.recheck import version
+from verified_tir.report.visible import visible
 
 if TYPE_CHECKING:
     from verified_tir.certificate.integrity import MadeAgain
     from verified_tir.certificate.plan_believed import Believed
 
 SCHEMA: Final = 1
+_NOT_PROVED: Final = {"false": FALSE, "undecided": UNDECIDED}
 
 
 def as_text(
@@ -30,11 +32,6 @@ def as_text(
     """
     for line in _lines(checked, others, again, believed, quiet=quiet):
         yield from (visible(part) if k == 0 else f"      {visible(part)}" for k, part in enumerate(line.split("\n")))
-
-
-def visible(text: str) -> str:
-    """A text with its control characters, and those that change the direction of writing, as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def _lines(
@@ -66,23 +63,27 @@ def _plan_lines(checked: Checked, others: Sequence[Finding], width: int, *, quie
             told = f"{steps:>3} {'step ' if steps == 1 else 'steps'} {len(plan.certificates):>5} certificates"
             yield f"{plan.name:<{width}}  {told}  {'found' if findings else 'ok'}"
         for f in findings:
-            yield f"  found: {f.place}: {f.problem}" if f.place else f"  found: {f.problem}"
+            yield f"  {_found(f)}"
 
 
 def _wrong(
     checked: Checked, c: CheckedCertificate, others: Sequence[Finding], replayed: MadeAgain | None
 ) -> Iterator[str]:
     for f in (*c.findings, *others, *(replayed.findings if replayed is not None else ())):
-        yield f"found: {f.place}: {f.problem}" if f.place else f"found: {f.problem}"
+        yield _found(f)
     found = {f.place for f in c.findings}
     for claim in c.claims:
         verdict = checked.verdict(claim.query)
         if verdict == "false" or (verdict == "undecided" and claim.place not in found):
-            yield f"{verdict}: {claim.place}: {claim.claim} ({_said(checked, claim)})"
+            yield f"{verdict}: {claim.place}: {claim.claim} ({_said(checked, claim)}) [{_NOT_PROVED[verdict]}]"
     if c.name in checked.not_recomputed:
-        yield f"not computed again: {checked.not_recomputed[c.name]}"
+        yield f"not computed again: {checked.not_recomputed[c.name]} [{NOT_REPEATED}]"
     if replayed is not None and replayed.impossible:
-        yield f"not replayed: {replayed.impossible}"
+        yield f"not replayed: {replayed.impossible} [{NOT_REPEATED}]"
+
+
+def _found(f: Finding) -> str:
+    return f"found: {f.place}: {f.problem} [{f.code}]" if f.place else f"found: {f.problem} [{f.code}]"
 
 
 def _said(checked: Checked, claim: Claim) -> str:
@@ -136,7 +137,7 @@ def as_json(
                     "root": (p.content or {}).get("root"),
                     "certificates": p.certificates,
                     "findings": [
-                        {"place": f.place, "problem": f.problem}
+                        {"place": f.place, "problem": f.problem, "code": f.code}
                         for f in (*p.findings, *(f for f in others if f.certificate == p.name))
                     ],
                 }
@@ -172,7 +173,7 @@ def _certificate(
         "after": content.get("after", {}).get("hash"),
         "steps": max(0, len(content.get("trace", ())) - 1),
         "obligations": len(c.claims),
-        "findings": [{"place": f.place, "problem": f.problem} for f in findings],
+        "findings": [{"place": f.place, "problem": f.problem, "code": f.code} for f in findings],
     }
     for verdict in ("false", "undecided"):
         found[verdict] = [
@@ -184,7 +185,7 @@ def _certificate(
         found["not_computed_again"] = checked.not_recomputed.get(c.name, "")
     if replayed is not None:
         found["replayed"] = {
-            "differences": [{"place": f.place, "problem": f.problem} for f in replayed.findings],
+            "differences": [{"place": f.place, "problem": f.problem, "code": f.code} for f in replayed.findings],
             "impossible": replayed.impossible,
         }
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, NoReturn
+from collections.abc import Callable
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -36,7 +37,7 @@ def lsp(time_limit: Limit = 30, pause: Pause = 0.5) -> None:
         from verified_tir.editor.server import studio
     except ModuleNotFoundError as missing:
         _needs("lsp", "editor", missing)
-    studio(time_limit, pause).server.start_io()
+    _speak(studio(time_limit, pause).server.start_io)
 
 
 SERVE = """Open a playground: a page on which programs are scheduled step by step, in the browser.
@@ -79,6 +80,25 @@ def serve(port: Port = 8765, token: Token = "", time_limit: RunLimit = 10, in_co
         _needs("serve", "serve", missing)
     given = token or os.environ.get("VTIR_TOKEN", "")
     raise typer.Exit(run(port, given, seconds=time_limit, in_container=in_container))
+
+
+def _speak(start: Callable[[], None]) -> None:
+    """Answer an editor until it leaves; what is not of the protocol is a line each on the standard error."""
+    import logging
+
+    class Sentence(logging.Formatter):
+        def formatException(self, problem: Any) -> str:  # noqa: N802 (the name is logging's)
+            return f"vtir: {problem[0].__name__}: {problem[1]}"
+
+    heard = logging.StreamHandler()
+    heard.setFormatter(Sentence("vtir: %(message)s"))
+    logging.getLogger("pygls").addHandler(heard)
+    logging.getLogger("pygls").propagate = False
+    try:
+        start()
+    except (MemoryError, OverflowError) as problem:
+        typer.echo(f"vtir: error: a message is announced that does not fit into memory ({problem!r})", err=True)
+        raise typer.Exit(2) from None
 
 
 def _needs(command: str, extra: str, missing: ModuleNotFoundError) -> NoReturn:

@@ -86,6 +86,8 @@ def story_of(options: Options) -> Story:
     if not path.is_file():
         problem = "this is a folder; give one file" if path.is_dir() else "there is no such file"
         raise _Mistake(f"{path}: {problem}")
+    if options.html is not None and options.html.exists() and options.html.samefile(path):
+        raise _Mistake(f"--html {options.html}: this is the file of the schedule; nothing was written")
     settings = Settings(
         budget=options.budget or INTEGER_BUDGET, cache=options.cache, places=True, diffs=options.html is None
     )
@@ -137,4 +139,5 @@ def _write(told: Story, options: Options) -> None:
             written = write_pictures(told, options.svg)
             print(f"{options.svg}: {len(written)} picture{'' if len(written) == 1 else 's'}")
     except OSError as problem:
-        raise _Mistake(f"{problem.filename}: {problem.strerror}") from None
+        where = problem.filename or options.html or options.svg  # a device that is full has no name
+        raise _Mistake(f"{where}: {problem.strerror}") from None

@@ -102,11 +102,11 @@ def run(folder: Path) -> int:
         ".github/workflows/schedules.yml": _WORKFLOW.format(install=_install()),
         ".pre-commit-config.yaml": _HOOKS,
     }
-    there = [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]
-    if there:
-        print(f"vtir: error: {folder}: nothing is overwritten; there already: {', '.join(there)}", file=sys.stderr)
-        return 2
     try:
+        there = [name for name in files if (folder / name).exists() or (folder / name).is_symlink()]
+        if there:
+            print(f"vtir: error: {folder}: nothing is overwritten; there already: {', '.join(there)}", file=sys.stderr)
+            return 2
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             with (folder / name).open("x", encoding="utf-8") as file:

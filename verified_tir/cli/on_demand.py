@@ -6,6 +6,7 @@ module for that imports readers of Markdown and of tracebacks, which takes as lo
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -47,6 +48,10 @@ def _built(name: str) -> TyperCommand:
     return cast(TyperCommand, typer.main.get_command(alone))
 
 
+LEAST_COLUMNS: Final = 10
+"""What a terminal has at least; rich writes nothing at all in none."""
+
+
 class _Commands(Mapping[str, TyperCommand]):
     def __getitem__(self, name: str) -> TyperCommand:
         if name not in _COMMANDS:
@@ -66,6 +71,12 @@ class CommandsOnDemand(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = cast(Any, _Commands())
+
+    def main(self, *arguments: Any, **settings: Any) -> Any:
+        """Run a command; a width that nothing can be written in is not believed."""
+        if os.environ.get("COLUMNS", "").isdigit() and int(os.environ["COLUMNS"]) < LEAST_COLUMNS:
+            del os.environ["COLUMNS"]
+        return super().main(*arguments, **settings)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print options and commands in two frames, without building a command."""

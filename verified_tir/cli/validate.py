@@ -21,6 +21,8 @@ from verified_tir.cli.pair_table import table
 from verified_tir.cli.reading import not_utf8, problem_with, text_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse
+from verified_tir.report import error_codes
+from verified_tir.report.error_codes import with_code
 from verified_tir.validate.batch import judge_file
 from verified_tir.validate.functions import spelled_out
 from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
@@ -88,7 +90,7 @@ def _say(judged: Iterator[Judgement], options: Options, *, tabled: bool) -> int:
         worst = DIFFERENT if races else CODES.get(one.word, SAME)
         code = max(code, worst, key=(SAME, UNDECIDED, MISTAKE, DIFFERENT).index)
         if not options.json:
-            print(f"{one.name}: {one.text}", flush=True)
+            print(with_code(f"{one.name}: {one.text}", _code(one)), flush=True)
             for found in one.findings:
                 print(f"  {'new' if found in races else 'found'}: {found}")
     if options.json:
@@ -99,6 +101,11 @@ def _say(judged: Iterator[Judgement], options: Options, *, tabled: bool) -> int:
     return code
 
 
+def _code(judged: Judgement) -> str:
+    found = CODES.get(judged.word, SAME)
+    return {DIFFERENT: error_codes.DIFFERENT, UNDECIDED: error_codes.UNDECIDED}.get(found, "")
+
+
 def fields(judged: Judgement) -> dict[str, Any]:
     """A judgement as JSON."""
     return {
@@ -106,6 +113,7 @@ def fields(judged: Judgement) -> dict[str, Any]:
         "verdict": judged.word,
         "text": judged.text,
         "reason": judged.reason,
+        "code": _code(judged),
         "findings": judged.findings,
         "new_races": list(new_races(judged.findings)),
         "sizes": [dict(r.sizes) for r in judged.reports],

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from verified_tir.durations import duration
 from verified_tir.editor.places import Places, Range
+from verified_tir.report.error_codes import NO_INPUT, NOT_REFUSED, STOPPED, VACUOUS
 from verified_tir.report.model import (
     ErrorReport,
     FileReport,
@@ -75,10 +76,11 @@ def _diagnostics(s: ScheduleReport, file: str, places: Places, name: Range) -> I
         yield _refusal(s.refusal, file, places, name, expected=s.outcome is Outcome.REFUSED_AS_EXPECTED)
     match s.outcome:
         case Outcome.NOT_REFUSED:
-            yield _diagnostic(name, "error", "not-refused", f"{s.name}: {ACCEPTED}")
+            yield _diagnostic(name, "error", NOT_REFUSED, f"{s.name}: {ACCEPTED}")
         case Outcome.VACUOUS | Outcome.NO_INPUT:
             sentence = "" if s.input is None else s.input.sentence
-            yield _diagnostic(name, "warning", s.outcome.value, f"{s.name}: every step was proved, but {sentence}")
+            code = VACUOUS if s.outcome is Outcome.VACUOUS else NO_INPUT
+            yield _diagnostic(name, "warning", code, f"{s.name}: every step was proved, but {sentence}")
         case Outcome.ERROR if s.error is not None:
             yield _error(s.error, file, places, s.at.line)
 
@@ -110,7 +112,7 @@ def _diagnostic(where: Range, severity: Severity, code: str, message: str) -> di
 
 def stopped(line: int, why: str, places: Places) -> dict[str, Any]:
     """That a file was not verified to its end, and why."""
-    return _diagnostic(places.function(line), "error", "stopped", why)
+    return _diagnostic(places.function(line), "error", STOPPED, why)
 
 
 # -- hovers, lenses, hints -------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Discharged
+from verified_tir.schedule.claims import claim_of
 from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.refusals import report
 from verified_tir.schedule.schedule import Schedule
@@ -194,4 +195,4 @@ def reason(refusal: Refusal) -> str:
         case NoMatch(reason=text):
             return text
         case Unproved(obligation=obligation):
-            return f"not proved: {obligation.claim}"
+            return f"not proved: {claim_of(obligation)}"

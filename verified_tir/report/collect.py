@@ -23,6 +23,7 @@ from verified_tir.report.model import (
     VerdictName,
 )  # fmt: skip
 from verified_tir.schedule import errors
+from verified_tir.schedule.claims import claim_of
 from verified_tir.schedule.exhibit import Exhibit
 from verified_tir.schedule.schedule import Schedule, StepRecord
 
@@ -116,7 +117,9 @@ def _discharged(d: Discharged, record: StepRecord, known: dict[int, Owed], texts
 def _answered(
     o: Obligation, v: Verdict, rule: str = "", place: Place | None = None, lemmas: tuple[ObligationReport, ...] = ()
 ) -> ObligationReport:
-    return ObligationReport(o.name, o.claim, verdict_name(v), v.how, v.seconds, rule, place, lemmas)
+    claim = claim_of(o)
+    name = claim if o.name == o.claim else o.name  # a lemma is called what it claims
+    return ObligationReport(name, claim, verdict_name(v), v.how, v.seconds, rule, place, lemmas)
 
 
 def verdict_name(verdict: Verdict) -> VerdictName:

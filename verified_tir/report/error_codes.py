@@ -5,6 +5,7 @@ Exceptions are known by the names of their classes, so that nothing is imported 
 
 from __future__ import annotations
 
+import re
 import traceback
 from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
@@ -16,6 +17,9 @@ NOT_PYTHON: Final = "VT0003"
 RAISED: Final = "VT0004"
 NO_SUCH_PRIMITIVE: Final = "VT0010"
 WRONG_OPTION: Final = "VT0011"
+DIFFERENT: Final = "VT0902"
+UNDECIDED: Final = "VT0903"
+STOPPED: Final = "VT0017"
 WRONG_ARRAYS: Final = "VT0602"
 NOT_REFUSED: Final = "VT0013"
 VACUOUS: Final = "VT0014"
@@ -45,6 +49,9 @@ _CLASSES: Final = {
     "NoStrategy": NOTHING_TO_DO,
     "NoTrials": WRONG_OPTION,
     "WrongCall": "VT0012",
+    "NotInvertible": "VT0503",
+    "NegativeIndex": "VT0504",
+    "UnknownBounds": "VT0505",
     "BadJson": "VT0801",
     "BadStore": "VT0801",
     "BadSource": UNREADABLE_FILE,
@@ -52,10 +59,48 @@ _CLASSES: Final = {
     "BugInThisTool": BUG,
     "_Refused": "VT0601",
     "UnknownTarget": "VT1001",
-    "BrokenTarget": "VT1001",
-    "MissingModule": "VT1001",
+    "BrokenTarget": "VT1002",
+    "MissingModule": "VT1002",
 }
 """By the name of the class, or of one that it inherits from."""
+
+
+_ORIGINS: Final = {
+    "IndexMapError": {
+        "index.map.IndexMap.__post_init__": "VT0506",
+        "index.map.IndexMap.from_func": "VT0506",
+        "index.map.parameter_names": "VT0506",
+    },
+    "CodegenError": {"codegen.entry_plan": "VT0604"},
+    "AssertionError": {"codegen.runtime": "VT0606"},
+    "GraphError": {
+        "cli.models.load_model": "VT0702",
+        "cli.models._text_graph": "VT0702",
+        "cli.models.frozen_by": "VT0706",
+        "cli.arrays": "VT0710",
+        "cli.": WRONG_OPTION,
+        "graph.onnx.load": "VT0702",
+        "graph.text": "VT0702",
+        "graph.read_text": "VT0702",
+        "graph.onnx.schema": "VT0703",
+        "graph.onnx.functions": "VT0703",
+        "graph.operators.registry": "VT0703",
+        "graph.operators": "VT0704",
+        "graph.annotate": "VT0706",
+        "graph.options": "VT0706",
+        "graph.layouts": "VT0706",
+        "graph.onnx.inputs": "VT0707",
+        "graph.onnx.control": "VT0708",
+        "graph.execute": "VT0710",
+    },
+}
+"""By the class, then by the place that raised it: the first of the prefixes that fits the innermost frame counts."""
+
+_OF_GRAPHS: Final = {r"; give the size: --shape": "VT0705", r"memory": "VT0709", r"^--shape \S+: a graph": "VT0707"}
+"""What many places find of graphs, by a part of the message."""
+
+_SAID: Final = re.compile(r"\[(VT\d{4})\]")
+"""A code that a message names already."""
 
 
 @cache
@@ -73,7 +118,7 @@ def page_of(code: str) -> str | None:
 def with_code(message: str, code: str) -> str:
     """A message with its code behind the first line."""
     first, newline, rest = message.partition("\n")
-    return f"{first} [{code}]{newline}{rest}" if code else message
+    return f"{first} [{code}]{newline}{rest}" if code and not _SAID.search(first) else message
 
 
 def code_of_exception(problem: BaseException) -> str:
@@ -81,11 +126,46 @@ def code_of_exception(problem: BaseException) -> str:
     own = getattr(problem, "code", None)
     if isinstance(own, str) and own.startswith("VT"):
         return own
+    said = _SAID.search(_message(problem).partition("\n")[0])
+    if said is not None:
+        return said[1]
+    found = _by_origin(problem)
+    if found is not None:
+        return found
     if _raised_in(problem, "verified_tir.codegen.runtime"):
         return WRONG_ARRAYS
     if isinstance(problem, AttributeError) and type(problem.obj).__name__ == "Schedule":
         return NO_SUCH_PRIMITIVE
     return next((_CLASSES[c.__name__] for c in type(problem).__mro__ if c.__name__ in _CLASSES), RAISED)
+
+
+def _message(problem: BaseException) -> str:
+    try:
+        return str(problem)
+    except Exception:  # a file may define exceptions whose message fails
+        return ""
+
+
+def _by_origin(problem: BaseException) -> str | None:
+    """The code by the place that raised the exception first; it may have been raised again with a longer message."""
+    kinds = next(((c, _ORIGINS[c.__name__]) for c in type(problem).__mro__ if c.__name__ in _ORIGINS), None)
+    if kinds is None:
+        return None
+    kind, codes = kinds
+    if kind.__name__ == "GraphError":
+        for form, code in _OF_GRAPHS.items():
+            if re.search(form, _message(problem)):
+                return code
+    while (earlier := problem.__context__) is not None and isinstance(earlier, kind):
+        problem = earlier
+    places = [
+        f"{f.f_globals.get('__name__', '')}.{f.f_code.co_qualname}" for f, _ in traceback.walk_tb(problem.__traceback__)
+    ]
+    for place in reversed(places):
+        for prefix, code in codes.items():
+            if place.startswith(f"verified_tir.{prefix}"):
+                return code
+    return None
 
 
 def _raised_in(problem: BaseException, prefix: str) -> bool:

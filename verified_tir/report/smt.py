@@ -16,6 +16,7 @@ from verified_tir.logic.model import our_names
 from verified_tir.logic.smtlib import query
 from verified_tir.logic.verdict import Obligation
 from verified_tir.report.collect import verdict_name
+from verified_tir.schedule.claims import claim_of
 from verified_tir.schedule.errors import Refuted, ScheduleError, Undecided
 from verified_tir.schedule.schedule import Schedule
 
@@ -63,7 +64,7 @@ def smt_text(step: str, o: Obligation, verdict: str) -> str:
     script, names = query(o.given, o.goal), called(o)
     shown = [(short, names[ours]) for short, (ours, _) in our_names(script).items() if ours in names]
     header = [
-        f"claim: {o.claim}",
+        f"claim: {claim_of(o)}",
         f"step: {step}",
         f"verdict: {verdict}",
         "The claim holds if this is unsat.",

@@ -27,6 +27,7 @@ from verified_tir.report.model import (
     StepReport,
 )  # fmt: skip
 from verified_tir.report.problems import ACCEPTED
+from verified_tir.report.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -257,6 +258,8 @@ class TextReport:
     def _line(self, text: Text, indent: int = 0, hang: int = 0) -> None:
         """Print a line; on a terminal it is wrapped, the rest indented by ``hang`` (or 2) characters more."""
         console = self._console
+        if visible(text.plain) != text.plain:  # a file's name can contain anything
+            text = Text(visible(text.plain), text.style)
         if not text.plain.strip():
             console.print()
             return

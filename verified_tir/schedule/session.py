@@ -30,6 +30,7 @@ from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_
 from verified_tir.logic.solver import Solver
 from verified_tir.logic.verdict import Discharged, Proved
 from verified_tir.schedule import codes
+from verified_tir.schedule.claims import claim_of
 from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.races import newly_private, spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder
@@ -423,7 +424,7 @@ def owner(func: PrimFunc, data: Var) -> Buffer:
 
 def _needs_bits(calls: Sequence[str], step: int, refusal: Refusal) -> str:
     """Why a licence cannot be given after all."""
-    why = refusal.reason if isinstance(refusal, NoMatch) else refusal.obligation.claim
+    why = refusal.reason if isinstance(refusal, NoMatch) else claim_of(refusal.obligation)
     if step < 0:
         return f"what the program does depends on the order of the sum: {why}"
     call = calls[step] if step < len(calls) else "a step"

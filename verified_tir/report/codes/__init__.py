@@ -1,18 +1,21 @@
 """What each code means: the one table of codes, of which ``vtir help`` and ``docs/errors.md`` are made.
 
 page       what a page consists of
-others     VT00 files and commands, VT01 texts, VT05 to VT10
+others     VT00 files and commands, VT01 texts, VT09 and VT10
 program    VT02 the program itself
 steps      VT03 a primitive does not apply
 families   VT038, VT039 the rest of that
 claims     VT04 what a step owes
+compiled   VT05 index maps, VT06 compiling and calling
+models     VT07 models and graphs
+certificates  VT08 certificates
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from verified_tir.report.codes import claims, families, others, program, steps
+from verified_tir.report.codes import certificates, claims, compiled, families, models, others, program, steps
 from verified_tir.report.codes.page import Page
 
 GROUPS: Final = {
@@ -30,7 +33,8 @@ GROUPS: Final = {
 }
 """The groups of codes by their first four characters."""
 
-_ALL = (*others.PAGES, *program.PAGES, *steps.PAGES, *families.PAGES, *claims.PAGES)
+_MODULES = (others, program, steps, families, claims, compiled, models, certificates)
+_ALL = tuple(page for module in _MODULES for page in module.PAGES)
 PAGES: Final[dict[str, Page]] = {p.code: p for p in sorted(_ALL, key=lambda p: p.code)}
 """The page of each code, in their order."""
 

@@ -24,6 +24,15 @@ def parts(s):
     s.split("k", [4, 4])
 $ vtir verify schedules.py"""
 
+_FILL = """from verified_tir.script import tir as T
+
+
+@T.prim_func
+def fill(A: T.Buffer((4,), "float32")):
+    for i in range(4):
+        A[i] = {}
+"""
+
 PAGES: Final = (
     Page(
         "VT0001",
@@ -138,6 +147,20 @@ PAGES: Final = (
         "Check the assumptions, or assume less.",
     ),
     Page(
+        "VT0016",
+        "An extra is not installed",
+        "The command needs a package that a base installation does not have.",
+        "",
+        "Run the command that the message shows: it installs the extra from where verified_tir came from.",
+    ),
+    Page(
+        "VT0017",
+        "A file was not verified to its end",
+        "In an editor a file is given limited time and memory; it took more, or ended its process.",
+        "",
+        "Verify it on the command line, or raise the limits in the settings of the server.",
+    ),
+    Page(
         "VT0099",
         "A mistake of this tool",
         "Something happened that must not happen, whatever the input: the validator disagrees with the kernel, or an "
@@ -167,58 +190,6 @@ PAGES: Final = (
         "Look at the call that the message quotes.",
     ),
     Page(
-        "VT0502",
-        "An index map sends two points to one",
-        "A layout must be injective.",
-        "from verified_tir import IndexMap\n\nIndexMap.from_func(lambda i: [i // 2], 1).inverse([16])",
-        "Keep the remainder, too: `[i // 2, i % 2]`.",
-    ),
-    Page(
-        "VT0501",
-        "An index map cannot be used so",
-        "It is given another number of indices than it takes, or something that is no index.",
-        "from verified_tir import IndexMap\n\nIndexMap.from_func(lambda i: [i], 1).inverse([4, 4])",
-        "Give as many indices or extents as the map takes.",
-    ),
-    Page(
-        "VT0601",
-        "The program cannot be compiled",
-        "Machine code is not made of something: an opaque call that nothing defines, a type without instructions.",
-        on(
-            '\n@T.prim_func\ndef f(B: T.Buffer((16,), "float32")):\n    for i in range(16):\n        B[i] = '
-            'T.call_extern("float32", "g", B[i])\n',
-            "from verified_tir import build",
-            "build(s)",
-        ),
-        "Replace the call, or lower the program first.",
-    ),
-    Page(
-        "VT0602",
-        "A compiled function cannot be called so",
-        "An argument has another shape, type, or stride than was proved, or the number of arguments differs.",
-        on(
-            COPY,
-            "import numpy as np",
-            "from verified_tir import build",
-            'build(s)(np.zeros(8, "float32"), np.zeros(16, "float32"))',
-        ),
-        "Pass arrays of the shapes and types that the message names.",
-    ),
-    Page(
-        "VT0701",
-        "A model or graph cannot be used so",
-        "An operator, an attribute, a shape or an option does not fit.",
-        "$ vtir plan missing.onnx",
-        "Look at the node that the message names; `vtir plan --help` lists the options.",
-    ),
-    Page(
-        "VT0801",
-        "There are no such certificates",
-        "The folder holds no manifest that `vtir verify --certify` wrote, or the manifest is damaged.",
-        "$ vtir check nowhere",
-        "Write the certificates with `vtir verify --certify DIR`.",
-    ),
-    Page(
         "VT0901",
         "A record of pairs cannot be read",
         "A file for `vtir validate` holds one JSON object a line; this one does not.",
@@ -226,10 +197,39 @@ PAGES: Final = (
         "Look at the line that the message names.",
     ),
     Page(
+        "VT0902",
+        "The programs differ",
+        "On some input the two programs end with different bits, or one of them does what has no meaning.",
+        "$ cat one.py\n"
+        + _FILL.format("0.0")
+        + "$ cat two.py\n"
+        + _FILL.format("1.0")
+        + "$ vtir validate one.py two.py",
+        "Run both on the input that is shown.",
+    ),
+    Page(
+        "VT0903",
+        "Whether the programs are equal was not decided",
+        "The comparison was too large for the limits, or something in the programs is not known to it.",
+        "$ cat one.py\n"
+        + _FILL.format("0.0")
+        + "$ cat two.py\n"
+        + _FILL.format('T.call_extern("float32", "g", A[i])')
+        + "$ vtir validate one.py two.py",
+        "Give smaller sizes with `--shape`, or a greater `--most-operations`.",
+    ),
+    Page(
         "VT1001",
         "There is no such target of campaigns",
         "A target is one of those that `vtir fuzz --list-targets` shows, or `module:ATTRIBUTE`.",
         "$ vtir fuzz --target kernl --examples 1",
         "Use a name that the message lists.",
+    ),
+    Page(
+        "VT1002",
+        "A target of campaigns cannot be loaded",
+        "Its module is not there, fails when it is imported, or does not have the attribute.",
+        "$ vtir fuzz --target nowhere:TARGET --examples 1",
+        "Run `python -c 'import MODULE'` in the same folder, and correct what it says.",
     ),
 )
