@@ -15,12 +15,12 @@ def case(**others: Callable[[], object]) -> Case:
     """Ones are expected of ``ours`` and of the others."""
     ones = np.ones(4, np.float32)
     entries = {OURS: Entry(lambda: (ones,))} | {n: Entry(f, f"{n}'s function") for n, f in others.items()}  # type: ignore[arg-type]
-    return Case("k", "4", "float32", 1, entries, [ones], 1e-3, nbytes=32, flops=8)
+    return Case("k", "4", "float32", 1, entries, [ones], 1e-3, nbytes=32, flops=80)
 
 
 def row(ours: float, name: str = "k", **peers: float) -> Row:
-    """A row with these seconds; the machine does 100 operations and 1000 bytes a second."""
+    """A row with these seconds; the machine does 1000 operations and 1000 bytes a second."""
     made = case(**dict.fromkeys(peers, lambda: ()))
     made.kernel = name
     times = {n: Timing(s, 0.9 * s, 1.1 * s, 5, 1) for n, s in {OURS: ours, **peers}.items()}
-    return Row(made, "thread CPU time", times, 100.0, 1000.0)
+    return Row(made, "thread CPU time", times, 1000.0, 1000.0)

@@ -18,8 +18,10 @@ HERE: dict[str, Any] = {"versions": {"numpy": "2", "torch": "1"}}
 
 def test_rates_and_shares() -> None:
     made = row(0.1, numpy=0.2)
-    assert made.rate(0.1) == (8 / 0.1 / 1e9, "GFLOP/s")
+    assert made.rate(0.1) == (80 / 0.1 / 1e9, "GFLOP/s")
     assert made.share == (pytest.approx(0.8), FMA)
+    made.case.flops = 31
+    assert made.rate(0.1) == (32 / 0.1 / 1e9, "GB/s"), "less than one operation a byte"
     made.case.flops = None
     assert made.rate(0.1) == (32 / 0.1 / 1e9, "GB/s")
     assert made.share == (pytest.approx(0.32), MEMCPY)
