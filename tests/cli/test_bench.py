@@ -36,6 +36,11 @@ def rows(s):
     s.split("j", [None, 4])
 
 
+@schedule(product, contract="C")
+def fused(s):
+    s.vectorize(s.split("j", [None, 4])[1])
+
+
 @schedule(product)
 def relaid(s):
     s.transform_layout("C", lambda i, j: (j, i))
@@ -82,7 +87,7 @@ def test_every_schedule_of_a_file_also_in_another_layout(folder: Path) -> None:
     done = invoke("bench", "f.py", *FAST.split(), "--markdown", cwd=folder)
     assert done.returncode == 0, done.stderr
     rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("|")]
-    assert [r[0] for r in rows] == ["| kernel", rows[1][0], "| rows", "| relaid"]
+    assert [r[0] for r in rows] == ["| kernel", rows[1][0], "| rows", "| fused", "| relaid"]
 
 
 def test_what_is_kept(folder: Path) -> None:
@@ -129,7 +134,8 @@ def test_a_function_that_fails_is_left_out(folder: Path) -> None:
 
 def test_charts(folder: Path) -> None:
     assert invoke("bench", "f.py", *FAST.split(), "--svg", "a/b", cwd=folder).returncode == 0
-    assert sorted(p.name for p in (folder / "a" / "b").iterdir()) == ["relaid-float32-1.svg", "rows-float32-1.svg"]
+    names = {p.name for p in (folder / "a" / "b").iterdir()}
+    assert names == {"fused-float32-1.svg", "relaid-float32-1.svg", "rows-float32-1.svg"}
 
 
 # -- an earlier run ----------------------------------------------------------------------------------------------------
@@ -184,7 +190,7 @@ def test_what_cannot_be_compared(folder: Path, seconds: dict[str, float]) -> Non
         ("bench g.py:racy", "vtir: refused: "),
         ("bench gemn", "gemn is neither a kernel nor a file; "),
         ("bench nowhere.py:f", "nowhere.py:f is neither a kernel nor a file"),
-        ("bench f.py:row", "no function row in this file; there are rows, relaid, product; did you mean 'rows'?"),
+        ("bench f.py:row", "no function row in this file; there are rows, fused, relaid, product; did you mean"),
         ("bench f.py --threads 0", "--threads 0: this process may use 1 to "),
         ("bench f.py --threads 99999", "--threads 99999: this process may use 1 to "),
         ("bench f.py --time 300ms", "--time 300ms: write a duration as 90s"),
