@@ -210,6 +210,7 @@ def test_what_is_refused(arguments: str, said: str, folder: Path) -> None:
     done = invoke(*arguments.split(), cwd=folder)
     assert said in done.stderr and "Traceback" not in done.stderr
     assert done.returncode == (1 if "racy" in arguments else 2)
+    assert "[VT0004]" not in done.stderr, "each mistake has a code of its own"
 
 
 def test_slow_kernels_of_numpy_are_warned_of(folder: Path) -> None:

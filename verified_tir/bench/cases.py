@@ -22,10 +22,6 @@ class Unusable(ValueError):
     """A kernel, size or option that there is not, in one sentence."""
 
 
-class Refused(Exception):
-    """The kernel or the code generator refuses; the cause is its exception."""
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Entry:

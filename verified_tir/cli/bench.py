@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from verified_tir.activity import Level, announce, watched
-from verified_tir.bench.cases import OURS, Case, Refused, Unusable
+from verified_tir.bench.cases import OURS, Case, Unusable
 from verified_tir.bench.chart import charts
 from verified_tir.bench.kernel_table import KERNELS
 from verified_tir.bench.kernels import kernel_case, sizes_of_kernel
@@ -69,7 +69,7 @@ def run(options: Options) -> int:
     write_any_character()
     try:
         return _run(options)
-    except (ScheduleError, CodegenError, Refused) as refused:
+    except (ScheduleError, CodegenError) as refused:
         return _refuse(refused, refused)
     except GraphError as problem:
         cause = problem.__cause__

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from verified_tir.activity import Level, announce
-from verified_tir.bench.cases import OURS, Array, Case, Entry, Refused, Unusable
+from verified_tir.bench.cases import OURS, Array, Case, Entry, Unusable
 from verified_tir.bench.operations import least_bytes, operations
 from verified_tir.bench.peers import NAMES, Absent, session, take_part, tvm_entry
 from verified_tir.cli.discover import split_name
@@ -19,6 +19,7 @@ from verified_tir.cli.execute import random_array, values_of
 from verified_tir.cli.load import executed
 from verified_tir.cli.programs import Proved
 from verified_tir.codegen.build import build
+from verified_tir.codegen.errors import CodegenError
 from verified_tir.graph.memory import machine_memory
 from verified_tir.ir.func import PrimFunc
 from verified_tir.lower.passes import Pipeline
@@ -176,7 +177,7 @@ def model_case(
     if layouts:
         plan = planned(graph, frozen_by(layouts, graph), quiet=True)
         if isinstance(plan, str):
-            raise Refused(plan)
+            raise CodegenError(plan)
         graph = plan.graph
     between = time.process_time()
     ours = build_graph(graph, threads=threads)

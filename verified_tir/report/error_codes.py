@@ -45,6 +45,7 @@ _CLASSES: Final = {
     "_Mistake": WRONG_OPTION,
     "Mistake": WRONG_OPTION,
     "RunError": WRONG_OPTION,
+    "Unusable": WRONG_OPTION,
     "BadExecutor": WRONG_OPTION,
     "NoStrategy": NOTHING_TO_DO,
     "NoTrials": WRONG_OPTION,
