@@ -18,6 +18,10 @@ LOCAL_ALIGNMENT = 64
 LARGEST_ON_STACK = 64 * 1024
 """How many bytes of the stack the buffers of one function may take together; what is larger comes from the heap."""
 
+TILE = 4 * 1024
+"""Buffers of so many bytes at the most may become registers, which those on the heap cannot; a quarter of the stack's
+room is kept for them."""
+
 
 def declare(b: Function, buffer: Buffer) -> None:
     """Make a view of a block known; its extents are evaluated here.
@@ -92,7 +96,7 @@ def allocate(b: Function, buffer: Buffer) -> bool:
     """Provide a fresh block for a buffer, on the stack or on the heap; whether it must be freed."""
     nbytes = buffer.dtype.nbytes
     size = _constant_span(buffer)
-    if buffer.data in b.stack or (size is not None and b.stack_bytes + size * nbytes <= LARGEST_ON_STACK):
+    if buffer.data in b.stack or (size is not None and b.stack_bytes + size * nbytes <= _room(size * nbytes)):
         b.blocks[buffer.data] = Storage(_on_stack(b, buffer, (size or 0) * nbytes), LOCAL_ALIGNMENT)
         declare(b, buffer)
         return False
@@ -106,6 +110,11 @@ def allocate(b: Function, buffer: Buffer) -> bool:
     b.blocks[buffer.data] = Storage(pointer, LOCAL_ALIGNMENT)
     declare(b, buffer)
     return True
+
+
+def _room(nbytes: int) -> int:
+    """How many bytes of the stack may be in use with a buffer of a size on it."""
+    return LARGEST_ON_STACK if nbytes <= TILE else LARGEST_ON_STACK * 3 // 4
 
 
 def _on_stack(b: Function, buffer: Buffer, nbytes: int) -> str:

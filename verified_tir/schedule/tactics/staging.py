@@ -135,7 +135,8 @@ def _stage(
     called = name or _name(buffer, scope)
     layout = box.layout()
     stage = partial(_copies, session, path, buffer, called, scope, copy_out=copy_out, only=relative)
-    ways = [layout, guarded_layout(session.stmt(path), buffer, layout)] if copy_out else []
+    wanted = buffer in session.func.buffers and _reads_first(span.stmts(session), buffer)
+    ways = [layout, guarded_layout(session.stmt(path), buffer, layout)] if copy_out and not wanted else []
     filled = not any(session.succeeds(partial(stage, way, filled=False)) for way in ways if way)
     if filled:
         stage(layout, filled=True)
@@ -155,6 +156,25 @@ def _copies(
     as_ramps(session, path)
     if not filled:
         session.apply(Erase((*path, 0, 0), dead_at_end=True))
+
+
+def _reads_first(stmts: Sequence[Stmt], buffer: Buffer) -> bool:
+    """Whether the first access of a buffer, on every run, is a read: no proof need be tried that none comes first."""
+    for stmt in stmts:
+        match stmt:
+            case _ if buffer.data not in written_blocks(stmt) and not any(
+                x.buffer is buffer for x in nodes_of(stmt, Load)
+            ):
+                continue
+            case Seq(stmts=parts):
+                return _reads_first(parts, buffer)
+            case For(body=body) | Allocate(body=body) | AttrStmt(body=body) | Block(is_label=True, body=body):
+                return _reads_first([body], buffer)
+            case Store():
+                return any(x.buffer is buffer for x in nodes_of(stmt, Load))
+            case _:
+                return False
+    return False
 
 
 def _name(buffer: Buffer, scope: str) -> str:
