@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import final
 
 from verified_tir.ir.expr import Var
-from verified_tir.library.tiles import UNROLLED, Tiles
+from verified_tir.library.gemm_tiles import UNROLLED, Tiles
 from verified_tir.schedule.schedule import Schedule
 
 
@@ -43,14 +43,19 @@ class Nest:
         return replace(self, sum=self.sum + suffix, zero=zero, finish=finish, **sizes)
 
 
-def product(s: Schedule, tiles: Tiles, *, finish: bool, threads: int) -> None:
-    """Schedule ``for i, j: zero, for k: sum, finish``."""
+def product(s: Schedule, tiles: Tiles, *, finish: bool = False, transposed: bool = False, threads: int = 1) -> None:
+    """Schedule ``for i, j: zero, for k: sum, finish``.
+
+    :param finish: whether there is a block of this name.
+    :param transposed: whether B is indexed by columns first.
+    :param threads: loops over tiles and panels are parallel if there are several.
+    """
     whole = Nest("sum", "zero", "finish" if finish else None, tiles.rows, tiles.columns, tiles.depth)
     nests = [part for columns in edge_of_columns(s, whole, tiles) for part in edge_of_terms(s, columns, tiles)]
     loops = [blocked(s, nest, tiles) for nest in nests]
     if tiles.packed:
         for nest, around in zip(nests, loops, strict=True):
-            packed_panels(s, nest, tiles, around, threads=threads)
+            packed_panels(s, nest, tiles, around, transposed=transposed, threads=threads)
     for nest in nests:
         for part in edge_of_rows(s, nest, tiles):
             tile = tiled(s, part, tiles, threads=threads)
@@ -121,12 +126,16 @@ def blocked(s: Schedule, nest: Nest, tiles: Tiles) -> Var:
     return k_block
 
 
-def packed_panels(s: Schedule, nest: Nest, tiles: Tiles, around: Var, *, threads: int) -> None:
+def packed_panels(s: Schedule, nest: Nest, tiles: Tiles, around: Var, *, transposed: bool, threads: int) -> None:
     """A copy of a block of B, in which the rows of a panel lie side by side."""
     width = min(tiles.width, nest.columns)
     copy = s.cache_read(nest.sum, "B", "global", around, name=f"B_{nest.sum}")
-    s.transform_layout(copy, lambda k, j: [j // width, k, j % width])
-    k, j = s.loops(copy)[-2:]
+    if transposed:
+        s.transform_layout(copy, lambda j, k: [j // width, k, j % width])
+        j, k = s.loops(copy)[-2:]
+    else:
+        s.transform_layout(copy, lambda k, j: [j // width, k, j % width])
+        k, j = s.loops(copy)[-2:]
     panel, lane = s.split(j, [None, width])
     s.reorder(panel, k, lane)
     whole_vectors(s, lane, width, tiles.lanes)

@@ -19,14 +19,13 @@ A kernel is written in three parts, each of which can be read by itself:
 
         return Kernel(relu, partial(in_vectors, lanes=lanes_of(target, dtype)), target=target)
 
+    @calls(relu_kernel)  # which is relu.kernel, for those who want the program, the schedule, the theorem or the code
     def relu(a, *, out=None, threads=None):
         array = operand("relu", "a", a, rank=1)
         kernel = relu_kernel(array.size, array.dtype.name, target=machine(threads))
         result = destination("relu", out, array.shape, array.dtype, (array,))
         kernel(array, result)
         return result
-
-    relu.kernel = relu_kernel    # for those who want the program, the schedule, the theorem or the code
 
 ``Kernel(…)`` proves the schedule at once: a kernel that exists is proved.  It is compiled when it is first called.
 :func:`specialised` keeps the kernels of a process; obligations and object code are kept on disk, as for any schedule.
@@ -40,7 +39,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ParamSpec, final
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, final
 
 import numpy as np
 
@@ -57,6 +56,8 @@ if TYPE_CHECKING:
     from verified_tir.kernel.theorem import Refines
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
+R_co = TypeVar("R_co", covariant=True)
 Array = np.ndarray[Any, Any]
 Strategy = Callable[[Schedule], object]
 
@@ -137,6 +138,27 @@ def specialised(make: Callable[P, Kernel]) -> Callable[P, Kernel]:
             return kept(*args, **named)  # type: ignore[arg-type]
 
     return kernel
+
+
+class WithKernel(Protocol[P, Q, R_co]):
+    """A function of the library, and the function that makes its kernels."""
+
+    @property
+    def kernel(self) -> Callable[Q, Kernel]:
+        """The kernel for some shapes and types."""
+        ...
+
+    def __call__(self, *args: P.args, **named: P.kwargs) -> R_co: ...
+
+
+def calls(kernel: Callable[Q, Kernel]) -> Callable[[Callable[P, R_co]], WithKernel[P, Q, R_co]]:
+    """Decorator: a function of the library has the function that makes its kernels as ``kernel``."""
+
+    def decorate(function: Callable[P, R_co]) -> WithKernel[P, Q, R_co]:
+        function.kernel = kernel  # type: ignore[attr-defined]
+        return cast("WithKernel[P, Q, R_co]", function)
+
+    return decorate
 
 
 @functools.lru_cache

@@ -45,7 +45,9 @@ class Tiles:
     packed: bool
 
     @staticmethod
-    def of(rows: int, columns: int, depth: int, dtype: str, target: Target) -> Tiles:
+    def of(
+        rows: int, columns: int, depth: int, dtype: str, target: Target, *, transposed: bool = False
+    ) -> Tiles:  # fmt: skip
         """Two vectors of sums in each of eight rows, or of six where there are 16 registers; other heights and widths
         where those leave an edge and these do not."""
         lanes, few = lanes_of(target, dtype), target.is_x86 and target.vector_bits < 512
@@ -55,7 +57,15 @@ class Tiles:
         height = next((h for h in heights if rows % h == 0), heights[0])
         block, deep = _blocks(columns // width, depth, width * target.vector_bits // (8 * lanes))
         return Tiles(
-            rows, columns, depth, min(height, rows), width, lanes, block * width, deep, rows > FEW_ROWS * height
+            rows,
+            columns,
+            depth,
+            min(height, rows),
+            width,
+            lanes,
+            block * width,
+            deep,
+            transposed or rows > FEW_ROWS * height,
         )
 
 
