@@ -50,6 +50,16 @@ def _end_with_parent(parent: int) -> None:
     end_group()
 
 
+def end_with(parent: int) -> None:
+    """Have this process end when its parent does, where the system can do that."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
+
+
 def end_group() -> None:
     """End this process and those that it has started."""
     if os.name == "posix":

@@ -28,6 +28,7 @@ from typing import Final, NoReturn, final
 
 from verified_tir.activity import Level, watched
 from verified_tir.child.helper import how
+from verified_tir.child.worker import end_with
 from verified_tir.report.visible import visible
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -100,7 +101,7 @@ def _worked(work: Callable[[], int]) -> int:
 
 
 def _child(work: Callable[[], int], writing: int, parent: int) -> int:
-    _end_with(parent)
+    end_with(parent)
     _one_interrupt()
     before = sys.stdout
     report = os.dup(1)  # not inherited by processes that a file starts
@@ -123,16 +124,6 @@ def _child(work: Callable[[], int], writing: int, parent: int) -> int:
     finally:
         send(["ends", code])
     return code
-
-
-def _end_with(parent: int) -> None:
-    """Have this process end when its parent does, where the system can do that."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            os._exit(1)
 
 
 def _one_interrupt() -> None:

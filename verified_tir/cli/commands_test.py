@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from verified_tir.cli.options import Json, Quiet, option
+from verified_tir.cli.options import Executor, Json, Quiet, option
 
 FUZZ = """Look for mistakes of vtir itself with random programs and schedules.
 
@@ -24,6 +24,7 @@ Examples:
   vtir fuzz --target kernel --target codegen --time 1h two of them
   vtir fuzz --seed 7 --examples 200                    the same cases, whoever runs it
   vtir fuzz --database redis://host:6379/0 --time 8h   several machines share what fails
+  vtir fuzz --jobs 8 --executor dask:tcp://host:8786   eight workers of a Dask cluster
   vtir fuzz --replay fuzz-findings                     which findings still fail?
 
 A run that was interrupted goes on when the same command is given again; totals and coverage are kept over all runs. \
@@ -83,6 +84,7 @@ def fuzz(  # noqa: PLR0913, PLR0917 (each is an option)
     replay: FuzzReplay = [],  # noqa: B006 (typer copies it)
     quiet: Quiet = False,
     json: Json = False,
+    executor: Executor = "processes",
 ) -> None:
     """Look for mistakes of vtir itself with random programs and schedules."""
     if json and quiet:
@@ -93,5 +95,6 @@ def fuzz(  # noqa: PLR0913, PLR0917 (each is an option)
         tuple(target), examples=examples, jobs=jobs, seed=seed, resume=resume, findings=findings,
         regressions=regressions, database=database, state=state, time=time, timeout=timeout, shrink=shrink,
         json=json, quiet=quiet, list_targets=list_targets, replay=tuple(replay),
+        executor=executor,
     )  # fmt: skip
     raise typer.Exit(run(options))

@@ -24,6 +24,8 @@ from verified_tir.fuzz.options import Options as CampaignOptions
 from verified_tir.fuzz.registry import TARGETS, BrokenTarget, MissingModule, UnknownTarget, load
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from verified_tir.fuzz.campaign import Campaign
     from verified_tir.fuzz.target import Target
 
@@ -45,6 +47,7 @@ class Options(CampaignOptions):
     quiet: bool = False
     list_targets: bool = False
     replay: tuple[Path, ...] = ()
+    executor: str = "processes"
 
 
 class Mistake(ValueError):
@@ -84,10 +87,6 @@ def seconds(text: str, option: str = "--time") -> float:
 def _fuzz(options: Options) -> int:
     if importlib.util.find_spec("hypothesis") is None:
         raise Mistake(missing("vtir fuzz", "testing"))
-    from verified_tir.fuzz.campaign import Campaign, NoWorkers
-    from verified_tir.fuzz.database import NoDatabase
-    from verified_tir.fuzz.state import BadState, StateInUse
-
     limit, time = seconds(options.timeout, "--timeout"), _time(options)
     targets, absent = _chosen(options)
     _writable(options.findings)
@@ -100,8 +99,38 @@ def _fuzz(options: Options) -> int:
         shrinking=seconds(options.shrink, "--shrink"),
         command=shlex.join(["vtir", *sys.argv[1:]]),
     )
+    with _elsewhere(options) as executor:
+        return _ran(options, asked, listener, targets, absent, executor)
+
+
+@contextmanager
+def _elsewhere(options: Options) -> Iterator[Executor | None]:
+    """Where the work is done, if not by processes of the campaign's own.
+
+    :raises Mistake: if there is no such place.
+    """
+    if options.executor == "processes":
+        yield None
+        return
+    from verified_tir.cli.executors import BadExecutor, executor_of
+
     try:
-        campaign = Campaign(asked, listener)
+        with executor_of(options.executor, options.jobs) as executor:
+            yield executor
+    except BadExecutor as problem:
+        raise Mistake(str(problem)) from None
+
+
+def _ran(
+    options: Options, asked: CampaignOptions, listener: Listener, targets: dict[str, Target[Any]],
+    absent: dict[str, str], executor: Executor | None,
+) -> int:  # fmt: skip
+    from verified_tir.fuzz.campaign import Campaign, NoWorkers
+    from verified_tir.fuzz.database import NoDatabase
+    from verified_tir.fuzz.state import BadState, StateInUse
+
+    try:
+        campaign = Campaign(asked, listener, executor)
     except (NoDatabase, BadState, StateInUse) as mistake:
         raise Mistake(str(mistake)) from None
     except OSError as problem:

@@ -10,11 +10,13 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, assert_never, final
 
 from verified_tir.fuzz.database import Examples
 from verified_tir.fuzz.failure import failure_of_death, failure_of_hang
+from verified_tir.fuzz.far import FarHand
 from verified_tir.fuzz.findings import Finding
 from verified_tir.fuzz.finish import Finish
 from verified_tir.fuzz.options import Listener, Options
@@ -55,6 +57,8 @@ class NoWorkers(RuntimeError):
 class Campaign:
     """A campaign that is to be run once.
 
+    :ivar executor: makes the workers' tasks calls elsewhere; they are processes here if there is none.
+
     :raises StateInUse, BadState, NoDatabase, MissingModule: when it is made, if it cannot be run.
     """
 
@@ -66,7 +70,8 @@ class Campaign:
     examples: Examples = field(init=False)
     reporter: Reporter = field(init=False)
     plan: Plan = field(init=False)
-    hands: list[Hand] = field(default_factory=list)
+    executor: Executor | None = None
+    hands: list[Hand | FarHand] = field(default_factory=list)
     ending: Ending = "interrupted"
     _deaths: Counter[str] = field(default_factory=Counter)
     _undrawn: set[tuple[str, int, int]] = field(default_factory=set)
@@ -152,14 +157,14 @@ class Campaign:
         self.state.begin(self.run, goes_on=self.goes_on)
         try:
             for number in range(options.jobs):
-                self.hands.append(Hand(options.state / "running", number, self.run.seed % 2**32))
+                self.hands.append(self._hand(number))
             self.listener.begins(self)
             self.reporter.look()
             going = True
             while going and not self._stopping:
                 going = self._step()
                 self.listener.tick(self)
-                wait_for(self.hands, TICK if going else 0.0)
+                wait_for([h for h in self.hands if isinstance(h, Hand)], TICK if going else 0.0)
             self.ending = "interrupted" if self._stopping else "done"
         except KeyboardInterrupt:
             self.ending = "interrupted"
@@ -167,6 +172,12 @@ class Campaign:
             self._stop()
             self.listener.ends()
         return self.ending
+
+    def _hand(self, number: int) -> Hand | FarHand:
+        seed = self.run.seed % 2**32
+        if self.executor is not None:
+            return FarHand(self.executor, seed, self.options.limit)
+        return Hand(self.options.state / "running", number, seed)
 
     def _step(self) -> bool:
         """Hear, mend and hand out; whether anything is going on."""
@@ -191,7 +202,7 @@ class Campaign:
         assert self.options.seconds is not None
         return self.elapsed > self.options.seconds + _GRACE
 
-    def _attend(self, hand: Hand) -> None:
+    def _attend(self, hand: Hand | FarHand) -> None:
         """Hear what a worker has to say; replace it if it is dead, or its case takes too long."""
         dead = not hand.alive
         for report in hand.reports():
@@ -207,7 +218,7 @@ class Campaign:
             self._died(task, hand.death(hung=hung and not dead))
         hand.replace()
 
-    def _give(self, hand: Hand, over: bool) -> bool:
+    def _give(self, hand: Hand | FarHand, over: bool) -> bool:
         """The next task for a worker, if there is one."""
         if self.reporter.finishing:
             end = math.inf if self.left is None else self.left
@@ -237,7 +248,7 @@ class Campaign:
 
     # -- reports ------------------------------------------------------------------------------------------------------
 
-    def _hear(self, hand: Hand, report: Report) -> None:
+    def _hear(self, hand: Hand | FarHand, report: Report) -> None:
         match report:
             case Counted():
                 self._stillborn = 0

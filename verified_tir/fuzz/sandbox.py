@@ -16,6 +16,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import IO, Any, Final
 
+from verified_tir.child.worker import end_with
 from verified_tir.fuzz.cases import check
 from verified_tir.fuzz.failure import Failure, failure_of_death, failure_of_hang
 from verified_tir.fuzz.running import crowding
@@ -31,8 +32,10 @@ def check_apart(target: Target[Any], name: str, case: Any, seconds: float) -> Fa
         answer, mouth = Pipe(duplex=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # about threads, of which the libraries' do no harm
+            parent = os.getpid()
             child = os.fork()
         if child == 0:
+            end_with(parent)
             _child(target, name, case, mouth, trace)
         mouth.close()
         with answer:

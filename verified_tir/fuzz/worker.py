@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, assert_never, final
 
+from verified_tir.child.worker import end_with
 from verified_tir.fuzz.cases import Enough, Listeners, Round, check, recheck, run_round
 from verified_tir.fuzz.failure import Failure, Key, failure_of
 from verified_tir.fuzz.finish import Finish, finish
@@ -80,6 +81,7 @@ class Setup:
 
 def main(setup: Setup, link: Connection) -> None:
     """The life of a worker: it ends when nobody talks to it any more."""
+    end_with(os.getppid())
     os.setpgid(0, 0)  # whoever kills this process kills those that it started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the campaign ends its workers itself
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
