@@ -129,9 +129,7 @@ def test_a_strategy_that_there_is_not(tmp_path: Path) -> None:
 def test_a_strategy_that_is_refused_itself(tmp_path: Path) -> None:
     done = tune(tmp_path, TILED.replace("[0.5, 0.5]", "[0, 1]"))
     assert done.returncode == 1 and done.stdout == ""
-    assert done.stderr.startswith(
-        "vtir: refused: f.py itself: refused, since this is false: the loop over j is parallel"
-    )
+    assert done.stderr.startswith("vtir: refused: f.py itself: refused, since this is false: ")
 
 
 @pytest.mark.nightly
