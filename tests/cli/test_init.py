@@ -114,3 +114,9 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("vtir: error: file: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_pytest_is_installed_first_where_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("verified_tir.cli.new_project.find_spec", lambda name: None)
+    shown = invoke("init", "mine", cwd=tmp_path).stdout
+    assert shown.endswith("  vtir verify\n  python -m pip install pytest\n  pytest\n")

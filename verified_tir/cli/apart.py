@@ -106,9 +106,10 @@ def _child(work: Callable[[], int], writing: int, parent: int) -> int:
     before = sys.stdout
     report = os.dup(1)  # not inherited by processes that a file starts
     os.dup2(2, 1)
-    sys.stdout = os.fdopen(
+    written = os.fdopen(
         report, "w", encoding=before.encoding, errors=before.errors, buffering=1 if before.isatty() else -1
     )
+    sys.stdout = written
     me = os.getpid()
     os.register_at_fork(after_in_child=lambda: os.dup2(2, report))  # a copy that a file makes has no report
 
@@ -123,6 +124,9 @@ def _child(work: Callable[[], int], writing: int, parent: int) -> int:
             code = _worked(work)
     finally:
         send(["ends", code])
+        sys.stdout = before
+        with suppress(OSError):  # what could not be written was reported
+            written.close()
     return code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -116,7 +117,7 @@ def run(folder: Path) -> int:
         print(f"vtir: error: {problem.filename or folder}: {problem.strerror}", file=sys.stderr)
         return 2
     here = folder.resolve() == Path.cwd()
-    commands = ["vtir verify", "pytest"]
+    commands = ["vtir verify", *([] if find_spec("pytest") else ["python -m pip install pytest"]), "pytest"]
     commands = [*commands, "vtir verify --watch"] if here else [f"cd {shlex.quote(str(folder))}", *commands]
     print("\nNext:\n\n" + "\n".join(f"  {command}" for command in commands))
     return 0

@@ -12,6 +12,9 @@ from typing import Any, Final, final
 from verified_tir.cli.discover import NOTHING_EXCLUDED, Excluded
 from verified_tir.report.formats import FORMATS, Format
 
+MOST_BUDGET: Final = 2**32 - 1
+"""What Z3 takes; of a greater number it would take the last 32 bits."""
+
 
 @final
 class BadSettings(ValueError):
@@ -73,10 +76,14 @@ def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
+def _budget(value: object) -> bool:
+    return isinstance(value, int) and _count(value) and value <= MOST_BUDGET
+
+
 _KEYS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "paths": (_strings, "a list of files and folders"),
     "exclude": (_strings, "a list of patterns"),
-    "budget": (_count, "a positive integer"),
+    "budget": (_budget, f"a number from 1 to {MOST_BUDGET}"),
     "format": (lambda value: value in FORMATS, f"one of {', '.join(FORMATS)}"),
     "validate": (lambda value: isinstance(value, bool), "true or false"),
     "most-operations": (_count, "a positive integer"),
