@@ -140,7 +140,7 @@ def _run(options: Options) -> Ran:
         executable = build(used, threads=options.threads, contract=options.contract, progress=progress)
     built = time.perf_counter()
     results = executable.run(arrays)
-    ran = Ran(used, sources, results, contracted=[str(n) for n in executable.contracted])
+    ran = Ran(used, sources, results, contracted=[*executable.contracted])
     ran.seconds = {"loading": loaded - start}
     if options.layouts:
         ran.seconds["planning"] = planned_at - loaded

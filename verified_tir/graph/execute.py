@@ -18,6 +18,7 @@ from verified_tir.codegen.runtime import Function
 from verified_tir.codegen.target import Target
 from verified_tir.elaborate.contraction import contracted, contracted_buffers
 from verified_tir.graph.element_types import array_dtype, held
+from verified_tir.graph.epilogues import with_epilogues
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import called_outside, passed_outside
 from verified_tir.graph.ir import Array, Graph, Node, Value
@@ -104,9 +105,9 @@ class Executable:
         object.__setattr__(self, "_workspaces", Workspaces(self.graph))
 
     @property
-    def contracted(self) -> tuple[Node, ...]:
+    def contracted(self) -> tuple[str, ...]:
         """The nodes in whose sums products are not rounded by themselves."""
-        return tuple(n for n, f in self.code if isinstance(f, Function) and contracted_buffers(f.theorem.start))
+        return tuple(str(n) for n, f in self.code if isinstance(f, Function) and contracted_buffers(f.theorem.start))
 
     @property
     def placement(self) -> Placement:
@@ -169,6 +170,8 @@ def build(
     """
     if not graph.symbols:
         enough(graph, place(graph))
+    if schedules:
+        graph = with_epilogues(graph)
     made: dict[Any, _Compiled] = {}
     code: list[tuple[Node, Callable[..., None]]] = []
     packed: dict[tuple[Node, int], Array] = {}

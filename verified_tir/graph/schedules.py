@@ -28,6 +28,7 @@ from verified_tir.codegen.target import Target
 from verified_tir.graph.groups import apart
 from verified_tir.graph.nests import LANES, Nest, contiguous, divisors, extent, nests, uniform
 from verified_tir.graph.side_by_side import follow, packed
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
@@ -152,6 +153,7 @@ def _pointwise(s: Schedule, nest: Nest) -> None:
     loop, lanes = found
     if loop.var in nest.decides or _gathers(nest, loop.var):
         return
+    _epilogue(s, nest.store.buffer)
     *outer, inner = _split(s, loop, [lanes])
     rest = [x.var for x in nest.loops if x is not loop]
     if rest or outer:
@@ -187,6 +189,7 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
     if nest.guards:  # in the tile it does no harm to compute elements that there are not
         s.remove_branching_through_overcompute()
         s.simplify()
+    _epilogue(s, nest.store.buffer)
     update = named(s, nest.block)
     if update is None:
         return
@@ -198,6 +201,19 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
         s.vectorize(vector)
         for v in (*(x.var for x in few), *more):
             s.unroll(v)
+
+
+def _epilogue(s: Schedule, finished: Buffer) -> None:
+    """What is computed of each finished sum alone (a bias, an activation) is computed as the tile is stored."""
+    while True:
+        behind = [n for n in nests(s.func) if any(x.buffer is finished for x in n.loads)]
+        if len(behind) != 1 or behind[0].update is not None:
+            return
+        try:
+            s.reverse_compute_inline(behind[0].block)
+        except ScheduleError:  # it is not of one element each, or the sums are wanted elsewhere, too
+            return
+        finished = behind[0].store.buffer
 
 
 def _apart(nest: Nest, other: Nest) -> tuple[For, ...]:
