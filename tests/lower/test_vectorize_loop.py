@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.lower.lower_support import gives, lowered
+from tests.lower.lower_support import body_of, gives, lowered
 from tests.nightly import few
 from tests.schedule.schedule_strategies import programs
 from verified_tir import Schedule, ScheduleError
@@ -49,6 +49,22 @@ for i in range((n + 3) // 4):
 for i in range((n + 3) // 4):
     B.vstore([T.Ramp(i * 4, 1, 4)], A.vload([T.Ramp(i * 4, 1, 4)], predicate=T.Ramp(i * 4, 1, 4) < T.Broadcast(n, 4)), predicate=T.Ramp(i * 4, 1, 4) < T.Broadcast(n, 4))
 """)  # noqa: E501 # fmt: skip
+
+
+def test_what_may_be_registers_is_not_masked() -> None:
+    """A load of a local buffer, where every lane of it exists; in the other cases it is."""
+    text = """
+S = T.alloc_buffer(({size},), "float32", scope="{scope}")
+for i in range({size}):
+    S[i] = A[i]
+for j in T.vectorized(4):
+    if j < n:
+        B[j] = S[j]"""
+    for size, scope, masked in ((4, "local", False), (4, "global", True), (3, "local", True)):
+        body = text.format(size=size, scope=scope).replace("j < n", f"j < n and j < {size}" if size < 4 else "j < n")
+        theorem, _ = lowered(program(body), VectorizeLoop())
+        stored = body_of(theorem).splitlines()[-1]
+        assert "B.vstore" in stored and ("S.vload" in stored) == masked, stored
 
 
 def test_statements_loops_lets_and_conditions_are_separated() -> None:

@@ -41,6 +41,8 @@ class Lanes:
 
     :ivar mask: where it is false, nothing may be accessed; ``None`` if all lanes run.
     :ivar mask_all: also mask loads that do not depend on the variable.
+    :ivar mask_local: also mask loads of buffers of the scope ``local``.  Where all lanes of these exist, they stay in
+        registers only if no load is masked.
     """
 
     var: Var
@@ -48,6 +50,7 @@ class Lanes:
     count: int
     mask: Expr | None = None
     mask_all: bool = False
+    mask_local: bool = True
 
     def under(self, condition: Expr) -> Lanes:
         """The lanes in which a condition, given lane by lane or for all, holds as well."""
@@ -90,7 +93,8 @@ class Lanes:
             case LetExpr(var=v, value=value, body=body):
                 return self.of(substitute(body, {v: value}))
             case Load(indices=indices):
-                return Load(e.buffer, self.indices(e.buffer.name, indices), self.mask)
+                bare = e.buffer.scope == "local" and not self.mask_local
+                return Load(e.buffer, self.indices(e.buffer.name, indices), None if bare else self.mask)
             case Call(op=op, args=args, type=t) if is_pure(op):
                 return Call(t.with_lanes(self.count), op, tuple(self.spread(self.of(a)) for a in args))
         raise NoVector(f"{type(e).__name__} has no vector form")

@@ -18,11 +18,11 @@ from typing import final
 
 from verified_tir.index.conditions import conjuncts
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Expr, IntImm
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Allocate, Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.sugar import all_of
-from verified_tir.ir.visit import free_vars
+from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
@@ -197,11 +197,14 @@ def _store(session: Session, path: Path, loop: For) -> None:
     assert found is not None and isinstance(loop.extent, IntImm)
     lanes = Lanes(loop.var, loop.min, loop.extent.value)
 
-    def vectorized(mask_all: bool) -> None:
-        session.apply(_rule(path, replace(lanes, mask_all=mask_all), *found))
+    def vectorized(mask_all: bool, mask_local: bool) -> None:
+        session.apply(_rule(path, replace(lanes, mask_all=mask_all, mask_local=mask_local), *found))
 
+    ways = [(False, True), (True, True)] if found[0] else [(False, True)]
+    if found[0] and any(x.buffer.scope == "local" for x in nodes_of(found[1].value, Load)):
+        ways.insert(0, (False, False))
     try:
-        session.first_of(partial(vectorized, mask) for mask in ((False, True) if found[0] else (False,)))
+        session.first_of(partial(vectorized, *way) for way in ways)
     except NoVector as why:
         raise fail(str(why), path) from None
 
