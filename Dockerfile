@@ -4,7 +4,7 @@
 #   docker run --rm --read-only --tmpfs /tmp --memory 5g --pids-limit 256 -p 127.0.0.1:8765:8765 vtir
 FROM python:3.12-slim
 
-COPY pyproject.toml README.md LICENSE /source/
+COPY pyproject.toml PACKAGE.md LICENSE /source/
 COPY verified_tir /source/verified_tir
 RUN pip install --no-cache-dir "/source[serve]" && rm -r /source && useradd --create-home vtir
 

@@ -80,3 +80,9 @@ def test_the_settings_of_the_guide_are_settings(tmp_path: Path) -> None:
     assert tmp_path / "schedules" / "gemm_old.py" in found.exclude
     assert tmp_path / "schedules" / "gemm.py" not in found.exclude
     assert (found.budget, found.validate, found.most_operations, found.format) == (2000000, True, 200000, "text")
+
+
+def test_the_container_is_built_from_all_that_the_package_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    copied = " ".join(line for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines() if "COPY" in line)
+    assert set(copied.split()) >= {"pyproject.toml", "verified_tir", project["readme"], *project["license-files"]}
