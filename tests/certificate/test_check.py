@@ -354,7 +354,7 @@ KNOWS_GRAPHS = {
     "plan_certificates",
 }  # fmt: skip
 """Of plans; they read graphs, and what operators mean."""
-WRITES = {"__init__", "write", "replay", "regenerate"}
+WRITES = {"__init__", "write", "certify", "replay", "regenerate"}
 """These write certificates, and make calls again: they need schedules."""
 DERIVES = {"check", "content", "recompute"}
 """These need the kernel, and nothing above it."""
