@@ -100,6 +100,8 @@ proofs: certificates $(READY)
 	rm -rf proofs/certificates
 	cd examples && $(abspath $(BIN))/vtir verify $(KEPT) --quiet --certify ../proofs/certificates
 	$(BIN)/python proofs/collect.py
+	rm -rf proofs/library
+	$(BIN)/python proofs/library.py
 	$(BIN)/python -m pytest tests/test_proofs.py -k table --update-golden
 
 # The rules of the kernel on a million programs of small grammars (in "unit": on some hundreds); takes hours.  When it is

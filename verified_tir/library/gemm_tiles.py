@@ -22,7 +22,10 @@ UNROLLED = 4
 """Terms of a sum that follow each other without a jump."""
 
 FEW_ROWS = 4
-"""A matrix of so many tiles' rows reads B where it lies: packing it would take as long."""
+"""With so many tiles of rows B is read where it lies: packing it would take as long."""
+
+SMALL = 40 * 1024
+"""Bytes of B that stay in the first level of a cache wherever they lie."""
 
 
 @final
@@ -48,25 +51,15 @@ class Tiles:
     def of(
         rows: int, columns: int, depth: int, dtype: str, target: Target, *, transposed: bool = False
     ) -> Tiles:  # fmt: skip
-        """Two vectors of sums in each of eight rows, or of six where there are 16 registers; other heights and widths
-        where those leave an edge and these do not."""
+        """Two vectors of sums in each of eight rows, or of six where there are 16 registers; another height
+        where those leave an edge and it does not."""
         lanes, few = lanes_of(target, dtype), target.is_x86 and target.vector_bits < 512
-        widths = (2 * lanes, *(() if few else (3 * lanes,)))
+        width, nbytes = 2 * lanes, target.vector_bits // (8 * lanes)
         heights = (6, 5, 4) if few else (8, 9, 10, 12, 7, 6)
-        width = next((w for w in widths if columns % w == 0), 2 * lanes)
         height = next((h for h in heights if rows % h == 0), heights[0])
-        block, deep = _blocks(columns // width, depth, width * target.vector_bits // (8 * lanes))
-        return Tiles(
-            rows,
-            columns,
-            depth,
-            min(height, rows),
-            width,
-            lanes,
-            block * width,
-            deep,
-            transposed or rows > FEW_ROWS * height,
-        )
+        block, deep = _blocks(columns // width, depth, width * nbytes)
+        packed = transposed or (rows > FEW_ROWS * height and columns * depth * nbytes > SMALL)
+        return Tiles(rows, columns, depth, min(height, rows), width, lanes, block * width, deep, packed)
 
 
 def _blocks(panels: int, depth: int, nbytes: int) -> tuple[int, int]:

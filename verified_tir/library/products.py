@@ -149,10 +149,13 @@ def gemm(
         call = _CALLS.get(key) if bias is None else None
     except (AttributeError, TypeError):  # they are not arrays, which is said below
         call = None
-    if call is None or out is not None or type(a) is not np.ndarray or type(b) is not np.ndarray:
+    if call is None or type(a) is not np.ndarray or type(b) is not np.ndarray or type(out) not in _OUT:
         return _checked(a, b, bias, transpose_a, transpose_b, activation, out, threads)
-    result = np.empty(call.shape, call.dtype)
-    call.function(a.T if call.flip_a else a, b.T if call.flip_b else b, result)
+    result = np.empty(call.shape, call.dtype) if out is None else out
+    try:
+        call.function(a.T if call.flip_a else a, b.T if call.flip_b else b, result)
+    except (TypeError, ValueError):  # said again, in the words of this function
+        return _checked(a, b, bias, transpose_a, transpose_b, activation, out, threads)
     return result
 
 
@@ -160,7 +163,7 @@ def _checked(
     a: Any, b: Any, bias: Any, transpose_a: bool, transpose_b: bool, activation: str | None, out: Any,
     threads: int | None,
 ) -> Array:  # fmt: skip
-    given = [operand_of(name, x) for name, x in (("a", a), ("b", b))]
+    given = [_as_it_lies(name, x) for name, x in (("a", a), ("b", b))]
     (a_lies, flip_a), (b_lies, flip_b) = given
     rows, depth = a.shape[::-1] if transpose_a else a.shape
     met, columns = b.shape[::-1] if transpose_b else b.shape
@@ -185,7 +188,10 @@ def _checked(
     return result
 
 
-def operand_of(name: str, value: Any) -> tuple[Array, bool]:
+_OUT: Final = (type(None), np.ndarray)
+
+
+def _as_it_lies(name: str, value: Any) -> tuple[Array, bool]:
     """A matrix as it lies in memory, and whether that is its transpose; a copy if neither is contiguous."""
     turned = isinstance(value, np.ndarray) and value.ndim == 2 and value.flags.f_contiguous
     if turned and not value.flags.c_contiguous:
