@@ -127,7 +127,7 @@ def places_in_vectors(s: Schedule, p: Problem, tile: Tile, *, parallel: bool) ->
     shape = [p.batch, p.groups, up(high, rows), up(wide, step) // lanes, lanes]
     if o:
         outer, channel = s.split(o[0], [None, channels])
-        tiles(s, [b, u, outer, y, x], [row, channel, vector, lane], parallel=parallel)
+        tiles(s, [b, u, y, x, outer], [row, channel, vector, lane], parallel=parallel)
         shape.insert(2, up(p.outputs, channels))
     else:
         tiles(s, [b, u, y, x], [row, vector, lane], parallel=parallel)
