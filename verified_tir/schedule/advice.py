@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from verified_tir.ir.stmt import Block, For
 from verified_tir.ir.visit import free_vars, nodes_of
 from verified_tir.schedule.advice_on_steps import ON_STEPS
 from verified_tir.schedule.codes import OBLIGATIONS
-from verified_tir.schedule.errors import ScheduleError, Undecided
 from verified_tir.schedule.seen import Seen
 from verified_tir.schedule.spelling import meant
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.errors import ScheduleError
 
 
 def advice_on(refused: ScheduleError) -> str:
     """What to try; empty if there is nothing general to say, or the reason says it."""
-    if isinstance(refused, Undecided):
+    if refused.undecided:
         return (
             "constant extents, to see whether the step is right at all; a T.assume that states what you know; smaller "
             "steps; or a larger budget (Schedule(budget=…))"

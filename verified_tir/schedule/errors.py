@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
@@ -37,6 +37,8 @@ class ScheduleError(Exception):
     """What kind of thing was in the way; ``vtir help CODE`` explains it."""
     search: Callable[[], str | None] | None = field(default=None, kw_only=True, repr=False)
     _remedy: str | None = field(default=None, init=False, repr=False)
+    undecided: ClassVar[bool] = False
+    """Whether the solver did not decide."""
 
     @property
     def remedy(self) -> str | None:
@@ -141,6 +143,8 @@ class Refuted(ScheduleError):
 @dataclass(eq=False)
 class Undecided(ScheduleError):
     """The solver could not decide an obligation.  The step may be right; it is refused all the same."""
+
+    undecided: ClassVar[bool] = True
 
     obligation: Obligation | None = None
     solver_reason: str = ""

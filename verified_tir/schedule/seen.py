@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Load
@@ -14,7 +14,9 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import at, loops_around
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, Stmt, Store
 from verified_tir.ir.visit import free_vars, nodes_of
-from verified_tir.schedule.errors import ScheduleError
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.errors import ScheduleError
 
 
 @final
