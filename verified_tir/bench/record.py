@@ -41,8 +41,9 @@ class Row:
 
     def rate(self, seconds: float) -> tuple[float, str]:
         """How much is done in a second, and the unit: operations; bytes if there are more of them; or runs."""
-        if (self.case.flops or 0) >= max(1, self.case.nbytes):
-            return self.case.flops / seconds / 1e9, "GFLOP/s" if "float" in self.case.dtype else "GOP/s"
+        flops = self.case.flops or 0
+        if flops >= max(1, self.case.nbytes):
+            return flops / seconds / 1e9, "GFLOP/s" if "float" in self.case.dtype else "GOP/s"
         return (self.case.nbytes / seconds / 1e9, "GB/s") if self.case.nbytes else (1 / seconds, "runs/s")
 
     @property
