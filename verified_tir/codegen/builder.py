@@ -42,10 +42,14 @@ Rule: TypeAlias = "Callable[[Function, Any], Value]"
 @final
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A block of memory: the register with its address, and the alignment of that in bytes."""
+    """A block of memory: the register with its address, and the alignment of that in bytes.
+
+    ``size`` is in bytes, and 0 unless the block is on the stack of this function.
+    """
 
     pointer: str
     alignment: int
+    size: int = 0
 
 
 @final
@@ -54,7 +58,8 @@ class View:
     """A buffer, where it is declared: a block's address, and how indices become addresses in it.
 
     ``strides`` and ``offset`` count elements; they are constants or i64 registers.  ``alignment`` is in bytes, of any
-    element.  ``note`` is metadata for its accesses (``aliases.py``).
+    element.  ``note`` is metadata for its accesses (``aliases.py``).  ``room`` is how many elements a block on the
+    stack has, from its start, and 0 for any other.
     """
 
     buffer: Buffer
@@ -66,6 +71,7 @@ class View:
     memory: str
     alignment: int
     note: str
+    room: int = 0
 
 
 @final

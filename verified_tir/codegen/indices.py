@@ -6,6 +6,9 @@ are kept in 64 bits to begin with.  Anything else is computed in its own type an
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 from verified_tir.codegen.builder import INDEX, NONNEGATIVE, Function, Register
 from verified_tir.codegen.vectors import extract
 from verified_tir.ir.dtype import DType
@@ -25,6 +28,10 @@ from verified_tir.ir.expr import (
 from verified_tir.ir.visit import children
 
 _ARITHMETIC = {"add": "add", "sub": "sub", "mul": "mul"}
+_EXACT: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv,
+    "floormod": operator.mod,
+}  # fmt: skip
 
 
 def is_index(b: Function, expr: Expr) -> bool:
@@ -160,3 +167,24 @@ def lanes_wide(b: Function, index: Expr, *, masked: bool = False) -> list[Regist
     vector, dtype, flags = b.value(index)
     scalar = dtype.scalar
     return [extend(b, scalar, extract(b, vector, dtype, k), flags) for k in range(lanes)]
+
+
+def constant_lanes(b: Function, index: Expr) -> list[int] | None:
+    """The lanes of index arithmetic, if all are constants here."""
+    match index:
+        case IntImm(value=value):
+            return [value]
+        case Var():
+            known = b.wide_variable(index)
+            return [known] if isinstance(known, int) else None
+        case Broadcast(value=scalar, lanes=lanes):
+            one = constant_lanes(b, scalar)
+            return one and one * lanes
+        case Ramp(base=base, stride=stride, lanes=lanes):
+            first, step = constant_lanes(b, base), constant_lanes(b, stride)
+            return [first[0] + k * step[0] for k in range(lanes)] if first and step else None
+        case Binary(op=op, a=x, b=y) if op in _EXACT:
+            left, right = constant_lanes(b, x), constant_lanes(b, y)
+            if left and right and (op not in ("floordiv", "floormod") or all(right)):
+                return [_EXACT[op](m, n) for m, n in zip(left, right, strict=True)]
+    return None

@@ -15,7 +15,7 @@ from typing import final
 from verified_tir.codegen.builder import MEMORY as DEPENDS_ON_MEMORY
 from verified_tir.codegen.builder import Function, Register, Value, View
 from verified_tir.codegen.casts import from_memory, to_memory
-from verified_tir.codegen.indices import arithmetic, lane_count, lanes_wide, ramp_of, wide
+from verified_tir.codegen.indices import arithmetic, constant_lanes, is_index, lane_count, lanes_wide, ramp_of, wide
 from verified_tir.codegen.llvm_types import MEMORY, REGISTER, bools, lanes_of
 from verified_tir.codegen.vectors import assemble, extract, permute
 from verified_tir.codegen.views import address, position
@@ -50,6 +50,10 @@ def load(b: Function, e: Load) -> Value:
     if not e.indices or lane_count(e.indices[-1]) == 1:
         place = address(b, view, position(b, view, [wide(b, i) for i in e.indices]))
         return _load(b, view, view.buffer.dtype, place), view.buffer.dtype, DEPENDS_ON_MEMORY
+    if e.predicate is None and view.room:
+        shuffled = _shuffled(b, view, e.indices)
+        if shuffled is not None:
+            return shuffled, lanes_of(view.scalar, lane_count(e.indices[-1])), DEPENDS_ON_MEMORY
     access = _vector_access(b, view, e.indices, e.predicate)
     found = _gather(b, access) if access.contiguous is None else _load_block(b, access)
     return found, access.dtype, DEPENDS_ON_MEMORY
@@ -153,6 +157,31 @@ def _store_block(b: Function, access: _Access, value: Register) -> None:
     pointer = f"ptr align {access.view.alignment} {access.contiguous}"
     stored = f"{kind} {to_memory(b, dtype, value)}"
     b.line(f"call void @llvm.masked.store.{_suffix(dtype)}.p0({stored}, {pointer}, {mask}){access.view.note}")
+
+
+def _shuffled(b: Function, view: View, indices: tuple[Expr, ...]) -> str | None:
+    """Lanes from constant places of a block on the stack, if they lie in one vector of it or in two.
+
+    LLVM sees one shuffle of vectors then.  Of single lanes it sees where each comes from in the end, through shuffles
+    before, and takes them from there one by one.
+    """
+    lanes = lane_count(indices[-1])
+    last = constant_lanes(b, indices[-1]) if view.lanes == 1 and is_index(b, indices[-1]) else None
+    if last is None:
+        return None
+    leading = [wide(b, i) for i in indices[:-1]]
+    if not all(type(n) is int for n in (*leading, *view.strides, view.offset)):
+        return None
+    start = position(b, view, [*leading, 0])
+    assert isinstance(start, int) and isinstance(view.strides[-1], int)
+    places = [start + n * view.strides[-1] for n in last]
+    vectors = sorted({p // lanes for p in places})
+    if len(vectors) > 2 or places == list(range(places[0], places[0] + lanes)) or (vectors[-1] + 1) * lanes > view.room:
+        return None
+    dtype = lanes_of(view.scalar, lanes)
+    loaded = [_load(b, view, dtype, address(b, view, v * lanes)) for v in vectors]
+    mask = [vectors.index(p // lanes) * lanes + p % lanes for p in places]
+    return permute(b, REGISTER[dtype], loaded[0], loaded[-1] if len(loaded) == 2 else "poison", mask)
 
 
 def _gather(b: Function, access: _Access) -> Register:

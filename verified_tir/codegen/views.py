@@ -41,6 +41,7 @@ def declare(b: Function, buffer: Buffer) -> None:
     b.views[buffer] = View(
         buffer, storage.pointer, _strides(b, buffer), wide(b, buffer.elem_offset), buffer.dtype.lanes, scalar,
         MEMORY[scalar], min(storage.alignment, scalar.nbytes), b.module.notes.get(buffer, ""),
+        storage.size // scalar.nbytes,
     )  # fmt: skip
 
 
@@ -97,7 +98,8 @@ def allocate(b: Function, buffer: Buffer) -> bool:
     nbytes = buffer.dtype.nbytes
     size = _constant_span(buffer)
     if buffer.data in b.stack or (size is not None and b.stack_bytes + size * nbytes <= _room(size * nbytes)):
-        b.blocks[buffer.data] = Storage(_on_stack(b, buffer, (size or 0) * nbytes), LOCAL_ALIGNMENT)
+        pointer = _on_stack(b, buffer, (size or 0) * nbytes)
+        b.blocks[buffer.data] = Storage(pointer, LOCAL_ALIGNMENT, (size or 0) * nbytes)
         declare(b, buffer)
         return False
     total = _rounded(size * nbytes) if size is not None else _symbolic_size(b, buffer)
