@@ -37,6 +37,7 @@ that nothing is written for one processor.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, final
@@ -60,6 +61,9 @@ Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
 Array = np.ndarray[Any, Any]
 Strategy = Callable[[Schedule], object]
+
+LINE = 64
+"""Bytes of a line of the cache."""
 
 KEPT = 1024
 """Kernels of one kind that a process keeps, at the most."""
@@ -206,7 +210,7 @@ def destination(
     :raises ValueError: if it has another shape, is not contiguous, is read-only, or shares memory with an operand.
     """
     if out is None:
-        return np.empty(shape, dtype)
+        return _on_lines(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{function}: out is a {type(out).__name__}, not an array of numpy")
     if out.dtype != dtype:
@@ -218,3 +222,11 @@ def destination(
     if any(np.may_share_memory(out, x) for x in operands):
         raise ValueError(f"{function}: out shares memory with an operand; leave it out, and copy the result")
     return out
+
+
+def _on_lines(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """A new array that begins with a line of the cache: a store of a whole vector touches one line, and not two."""
+    size = math.prod(shape) * dtype.itemsize
+    room = np.empty(size + LINE, np.uint8)
+    start = -room.__array_interface__["data"][0] % LINE
+    return room[start : start + size].view(dtype).reshape(shape)

@@ -1,0 +1,72 @@
+"""Functions of single elements, on arrays of any shape.
+
+The program is one loop over all elements; its theorem says that results have its bits, whatever the machine.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from verified_tir.codegen.target import Target
+from verified_tir.ir.script import parse_func
+from verified_tir.library.kernel import Array, Kernel, destination, lanes_of, machine, operand, specialised
+from verified_tir.library.vectors import MOST_GROUPS, VECTORS_AND_REST, WORTH_THREADS
+from verified_tir.schedule.schedule import Schedule
+
+FUNCTIONS: Final = {
+    "relu": "T.max(A[i], T.{dtype}(0))",
+    **{
+        name: f"T.{name}(A[i])"
+        for name in (
+            "abs", "atan", "ceil", "cos", "cosh", "erf", "exp", "exp2", "floor", "log", "log10", "log1p", "log2",
+            "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+        )
+    },
+}  # fmt: skip
+"""The functions, by name, each an expression of the element ``A[i]``."""
+
+FLOATS: Final = ("float16", "float32", "float64")
+"""The types that these functions take."""
+
+
+def in_parallel_vectors(s: Schedule, lanes: int) -> None:
+    """Several vectors at once, on threads."""
+    several, lane = s.split("i", [None, lanes * MOST_GROUPS])
+    s.vectorize(lane)
+    s.parallel(several)
+
+
+@specialised
+def elementwise_kernel(function: str, dtype: str = "float32", *, target: Target | None = None) -> Kernel:
+    """One of :data:`FUNCTIONS` of each element of an array of any size."""
+    program = parse_func(f"""
+@T.prim_func
+def {function}(A: T.Buffer(("size",), "{dtype}"), B: T.Buffer(("size",), "{dtype}")):
+    for i in range(size):
+        B[i] = {FUNCTIONS[function].format(dtype=dtype)}
+""")
+    lanes = lanes_of(target, dtype)
+    return Kernel(program, lambda s: in_parallel_vectors(s, lanes), lowering=VECTORS_AND_REST, target=target)
+
+
+def elementwise(function: str, a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
+    """A function of each element.
+
+    :param function: its name, one of :data:`FUNCTIONS`.
+    :param a: an array of float16, float32 or float64.
+    :param out: where the result is written; a new array unless given.
+    :param threads: how many threads work on it; all that the process may use unless given.
+    :raises ValueError: if there is no such function.
+    """
+    if function not in FUNCTIONS:
+        raise ValueError(f"there is no function {function!r} of elements; there are {', '.join(sorted(FUNCTIONS))}")
+    array = operand(function, "a", a, dtypes=FLOATS)
+    result = destination(function, out, array.shape, array.dtype, (array,))
+    target = machine(1 if threads is None and array.size < WORTH_THREADS else threads)
+    elementwise_kernel(function, array.dtype.name, target=target)(array.reshape(-1), result.reshape(-1))
+    return result
+
+
+def relu(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
+    """``max(a, 0)`` of each element; NaN and -0.0 become what :func:`T.max` makes of them, 0.0."""
+    return elementwise("relu", a, out=out, threads=threads)
