@@ -7,9 +7,9 @@ import pytest
 
 from verified_tir.ir.dtype import FLOAT32
 from verified_tir.library import elementwise, relu, transpose
-from verified_tir.library.elementwise import FUNCTIONS, elementwise_kernel
+from verified_tir.library.elements import FUNCTIONS, elementwise_kernel
 from verified_tir.library.kernel import machine
-from verified_tir.library.transpose import transpose_kernel
+from verified_tir.library.transposition import transpose_kernel
 from verified_tir.semantics.intrinsics import EXPANDED, array_operation
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-40, 88.8, -104.0, 0.65, 3.5]

@@ -38,7 +38,7 @@ def in_parallel_vectors(s: Schedule, lanes: int) -> None:
 
 @specialised
 def elementwise_kernel(function: str, dtype: str = "float32", *, target: Target | None = None) -> Kernel:
-    """One of :data:`FUNCTIONS` of each element of an array of any size."""
+    """A function of each element of an array of any size."""
     program = parse_func(f"""
 @T.prim_func
 def {function}(A: T.Buffer(("size",), "{dtype}"), B: T.Buffer(("size",), "{dtype}")):
@@ -52,7 +52,7 @@ def {function}(A: T.Buffer(("size",), "{dtype}"), B: T.Buffer(("size",), "{dtype
 def elementwise(function: str, a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """A function of each element.
 
-    :param function: its name, one of :data:`FUNCTIONS`.
+    :param function: its name, ``"relu"``, ``"exp"``, ``"tanh"``, …; an unknown one is refused with the list of all.
     :param a: an array of float16, float32 or float64.
     :param out: where the result is written; a new array unless given.
     :param threads: how many threads work on it; all that the process may use unless given.
@@ -68,5 +68,5 @@ def elementwise(function: str, a: object, *, out: Array | None = None, threads: 
 
 
 def relu(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
-    """``max(a, 0)`` of each element; NaN and -0.0 become what :func:`T.max` makes of them, 0.0."""
+    """``max(a, 0)`` of each element; NaN and -0.0 become 0.0, as ``T.max`` makes of them."""
     return elementwise("relu", a, out=out, threads=threads)
