@@ -43,7 +43,7 @@ def record(before: str, after: str | None, kind: str = "tirx.StmtSimplify", **mo
         ("B[i] = A[i] + A[i]", "B[i] = A[i] * 2", "unchanged", "size 18, not 14"),
         ("if i < 20:\n            B[i] = A[i] + A[i]", "B[i] = A[i] * 2", "weaker", "size 18, not 14"),
         ("B[i] = A[i]", "B[i] = A[15 - i]", "not judged", "different: B[0] was"),
-        ("B[i] = A[i + 1]", "B[i] = A[i + 1]", "not read", "A[i + 1]: in bounds"),
+        ("B[i] = A[i + 1]", "B[i] = A[i + 1]", "not read", "A[i + 1] lies within the bounds of A"),
         ("B[i] = A[i]", "B[i] = nothing(i)", "not read", ""),
     ],
 )

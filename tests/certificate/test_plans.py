@@ -253,9 +253,9 @@ def test_the_elements_of_the_model_are_compared(written: Any) -> None:
     (w,) = graph.constants
     other = Graph(graph.name, graph.inputs, {w: graph.constants[w] + 1}, graph.nodes, graph.outputs)
     found = steps_of(document, certificates, other)
-    assert [f.partition(": ")[2] for f in found] == ["constants.before.w: the model has other elements"]
+    assert [f.partition(": ")[2] for f in found] == ["constants.before.w: the model has other elements [VT0808]"]
     fewer = Graph(graph.name, graph.inputs, graph.constants, graph.nodes, graph.outputs[:1])
-    assert steps_of(document, certificates, fewer) == ["m/plan: before: this is not the graph of the model"]
+    assert steps_of(document, certificates, fewer) == ["m/plan: before: this is not the graph of the model [VT0808]"]
 
 
 @pytest.mark.nightly

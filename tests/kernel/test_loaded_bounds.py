@@ -62,7 +62,7 @@ REFUSED = {
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("name", REFUSED)
 def test_bounds_that_are_not_known(name: str) -> None:
-    with pytest.raises(Refuted, match=r"x\[k\]: in bounds"):
+    with pytest.raises(Refuted, match=r"x\[k\] lies within the bounds"):
         Schedule(REFUSED[name])
 
 

@@ -238,9 +238,7 @@ class M:
 
 def test_memory_that_is_passed_stays_where_it_is() -> None:
     """All threads meet in X[0], though the parameter of g states no scope."""
-    assert "write and write the same element of X" in refusal(
-        lambda: Schedule(MODULE.format(scope="shared"), name="main")
-    )
+    assert "write the same element of X" in refusal(lambda: Schedule(MODULE.format(scope="shared"), name="main"))
     assert Schedule(MODULE.format(scope="local"), name="main").func.name == "main"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -15,10 +16,13 @@ def calls(make: Callable[[], object]) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # what is collected may call functions, too
     sys.setprofile(counted)
     try:
         make()
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     return count

@@ -25,6 +25,6 @@ def f(A: T.Buffer((4,), "int32"), n: T.int32):
 
 @pytest.mark.parametrize(("scope", "thread"), [("local", "threadIdx.x"), ("shared", "blockIdx.x")])
 def test_each_access_to_private_memory_counts(scope: str, thread: str) -> None:
-    with pytest.raises(Refuted, match="of which each has its own"):
+    with pytest.raises(Refuted, match="each has its own"):
         Schedule(TEXT.format(scope=scope, thread=thread, read="t[tx]"))
     Schedule(TEXT.format(scope=scope, thread=thread, read="n"))

@@ -89,5 +89,5 @@ def test_the_program_is_proved_and_its_near_misses_are_refused() -> None:
         ),
         COPY.replace("T.Broadcast(n, 4)), pred", "T.Broadcast(n + 1, 4)), pred"),
     ):
-        with pytest.raises(Refuted, match="in bounds"):
+        with pytest.raises(Refuted, match="lies within the bounds"):
             Schedule(parse_func(wrong))

@@ -79,7 +79,7 @@ def test_an_example_is_proved_and_a_wrong_step_refused(browser: Any, server: Ser
         run(page, page.input_value("#steps").replace("0.0", "1.0"))
         assert page.inner_text("#outcome").startswith("Refused. 2 steps proved, then remove_branching")
         refused = page.query_selector(".card.refused")
-        assert "This is false: the inserted store to B writes the bits" in refused.inner_text()
+        assert "This is false: the store to B that this step adds changes nothing" in refused.inner_text()
         assert "j_0 = 3" in [x.inner_text() for x in refused.query_selector_all(".values code")]
         before, after = (b.inner_text() for b in refused.query_selector_all(".answers b"))
         assert float(after) - float(before) == 2.0

@@ -9,7 +9,7 @@ from typing import Final
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.script import parse_func
-from verified_tir.library.kernel import Array, Kernel, destination, lanes_of, machine, operand, specialised
+from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, machine, operand, specialised
 from verified_tir.library.vectors import MOST_GROUPS, VECTORS_AND_REST, WORTH_THREADS
 from verified_tir.schedule.schedule import Schedule
 
@@ -49,6 +49,7 @@ def {function}(A: T.Buffer(("size",), "{dtype}"), B: T.Buffer(("size",), "{dtype
     return Kernel(program, lambda s: in_parallel_vectors(s, lanes), lowering=VECTORS_AND_REST, target=target)
 
 
+@calls(elementwise_kernel)
 def elementwise(function: str, a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """A function of each element.
 
@@ -67,6 +68,12 @@ def elementwise(function: str, a: object, *, out: Array | None = None, threads: 
     return result
 
 
+def relu_kernel(dtype: str = "float32", *, target: Target | None = None) -> Kernel:
+    """The kernel of ``max(a, 0)``, for arrays of any size."""
+    return elementwise_kernel("relu", dtype, target=target)
+
+
+@calls(relu_kernel)
 def relu(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """``max(a, 0)`` of each element; NaN and -0.0 become 0.0, as ``T.max`` makes of them."""
     return elementwise("relu", a, out=out, threads=threads)

@@ -16,7 +16,7 @@ import numpy as np
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
-from verified_tir.library.kernel import Array, Kernel, destination, lanes_of, machine, operand, specialised
+from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, machine, operand, specialised
 from verified_tir.library.vectors import VECTORS_AND_REST, WORTH_THREADS, groups_of, in_vectors, reduced_in_lanes
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T
@@ -163,6 +163,7 @@ def _target(array: Array, threads: int | None) -> Target:
     return machine(1 if threads is None and array.size < WORTH_THREADS else threads)
 
 
+@calls(softmax_kernel)
 def softmax(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """``exp(a - max(a)) / sum(exp(a - max(a)))`` along the last axis.
 
@@ -179,6 +180,7 @@ def softmax(a: object, *, out: Array | None = None, threads: int | None = None) 
     return result
 
 
+@calls(layer_norm_kernel)
 def layer_norm(
     a: object,
     weight: object = None,
@@ -209,6 +211,7 @@ def layer_norm(
     return result
 
 
+@calls(row_sum_kernel)
 def row_sum(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """The sums along the last axis, in the type of the elements."""
     array = _rows("row_sum", a)
@@ -219,6 +222,7 @@ def row_sum(a: object, *, out: Array | None = None, threads: int | None = None) 
     return result
 
 
+@calls(row_max_kernel)
 def row_max(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """The largest numbers along the last axis.  NaN counts as less than all numbers, and of zeros any may be given."""
     array = _rows("row_max", a)

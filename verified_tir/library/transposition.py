@@ -11,7 +11,7 @@ from functools import partial
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.library.kernel import Array, Kernel, destination, lanes_of, machine, operand, specialised
+from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, machine, operand, specialised
 from verified_tir.library.vectors import VECTORS_AND_REST, WORTH_THREADS
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T
@@ -96,6 +96,7 @@ def transpose_kernel(rows: int, columns: int, dtype: str = "float32", *, target:
     return Kernel(transpose, strategy, lowering=VECTORS_AND_REST, target=target)
 
 
+@calls(transpose_kernel)
 def transpose(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """A matrix with rows and columns exchanged, in memory of its own.
 
