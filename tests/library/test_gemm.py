@@ -56,6 +56,7 @@ EDGES = (11, 50, 7)
 """No tile divides these."""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("shape", "dtype"), [*((s, "float32") for s in SIZES), *((EDGES, d) for d in RESULTS), ((3, 4, 0), "int8")], ids=str
 )
@@ -110,6 +111,7 @@ def test_views_are_taken_as_they_lie() -> None:
         assert np.array_equal(gemm(a, b.T), expected)
 
 
+@pytest.mark.nightly
 def test_threads_change_no_bit() -> None:
     random = np.random.default_rng(0)
     a, b = (random.standard_normal((120, 130)).astype(np.float32) for _ in range(2))

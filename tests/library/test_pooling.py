@@ -61,7 +61,7 @@ def check(p: dict[str, Any]) -> None:
         np.testing.assert_array_equal(averages, ended.arrays["Y"])
 
 
-@settings(max_examples=few(4, 40), deadline=None, derandomize=True, database=None, phases=[Phase.generate])
+@settings(max_examples=few(2, 40), deadline=None, derandomize=True, database=None, phases=[Phase.generate])
 @given(problems())
 def test_all_sizes(p: dict[str, Any]) -> None:
     """A failing case is not made smaller, since each attempt is proved."""

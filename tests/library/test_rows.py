@@ -18,6 +18,7 @@ def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_softmax(shape: tuple[int, ...], dtype: str) -> None:
@@ -33,6 +34,7 @@ def test_softmax_of_what_is_not_finite() -> None:
     assert np.isnan(found[:3]).all() and (found[3] == np.float32(1 / 40)).all()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shape", [(5, 64), (2, 3, 37)], ids=str)
 def test_layer_norm(shape: tuple[int, ...]) -> None:
     a, w, v = numbers(shape, "float32"), numbers(shape[-1:], "float32"), numbers(shape[-1:], "float32") + 1
@@ -41,6 +43,7 @@ def test_layer_norm(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(layer_norm(a, eps=1e-3, threads=1), normal, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("shape", [(5, 64), (3, 37), (7, 1), (0, 8)], ids=str)
 def test_sums_and_maxima(shape: tuple[int, ...]) -> None:
     a = numbers(shape, "float32")
@@ -54,6 +57,7 @@ def test_maxima_pass_over_nan() -> None:
     assert row_max(a, threads=1).tolist() == [-3.0, -np.inf]
 
 
+@pytest.mark.nightly
 def test_two_threads_compute_the_same_bits() -> None:
     a = numbers((400, 200), "float32")
     assert softmax(a, threads=2).tobytes() == softmax(a, threads=1).tobytes()
