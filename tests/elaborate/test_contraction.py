@@ -14,6 +14,7 @@ from verified_tir.ir.expr import Call
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func, script
 from verified_tir.ir.visit import nodes_of
+from verified_tir.schedule.errors import Refuted
 from verified_tir.schedule.registry import schedule
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.semantics.interpreter import run
@@ -116,6 +117,30 @@ def test_the_decorator_takes_it() -> None:
         s.split("k", [None, 2])
 
     assert script(both().func).count("T.fma") == 2
+
+
+MODULE = """
+@I.ir_module
+class M:
+    @T.prim_func
+    def g(X: T.Buffer((4,), "float32"), k: T.int32):
+        T.assume(k >= 3)
+        X[0] = X[0] + X[1] * T.Cast("float32", k)
+    @T.prim_func
+    def main(A: T.Buffer((4,), "float32"), C: T.Buffer((1,), "float32")):
+        C[0] = C[0] + A[1] * A[2]
+        M.g(A.data, {k})
+"""
+
+
+@pytest.mark.parametrize("contract", [(), "C"])
+def test_what_a_called_function_assumes_is_proved_all_the_same(contract: str | tuple[str, ...]) -> None:
+    def nothing(s: Schedule) -> None:
+        pass
+
+    schedule(MODULE.format(k=3), contract=contract)(nothing)()
+    with pytest.raises(Refuted, match=r"assumption T.GE\(1, 3\) holds"):
+        schedule(MODULE.format(k=1), contract=contract)(nothing)()
 
 
 def test_models() -> None:

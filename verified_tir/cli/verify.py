@@ -187,7 +187,7 @@ def verify_schedule(
     run = _Run()
     start = time.perf_counter()
     try:
-        run.made = Schedule(function.program, solver=solver)
+        run.made = function.begun(Schedule, solver=solver)
         function.apply(run.made)
         run.made.prove_race_free()
     except ScheduleError as refused:

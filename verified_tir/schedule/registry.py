@@ -15,13 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import isasyncgen, iscoroutine, isfunction, isgenerator
-from typing import Literal, final
+from typing import Literal, TypeVar, final
 
-from verified_tir.elaborate.contraction import contracted
 from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.logic.solver import Solver
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.functions import is_of_tvm, no_program, program_of
+from verified_tir.schedule.functions import is_of_tvm, no_program
 from verified_tir.schedule.schedule import Schedule
+
+S = TypeVar("S", bound=Schedule)
 
 Program = PrimFunc | IRModule | str | type
 """As :class:`Schedule` takes it; for a type checker a module is a class, whatever decorates it."""
@@ -40,11 +42,19 @@ class ScheduleFunction:
     line: int = 0
     file: str = ""
     __name__: str = field(default="")
+    contract: str | Sequence[str] = ()
 
     def __call__(self) -> Schedule:
-        made = Schedule(self.program)
+        made = self.begun(Schedule)
         self.apply(made)
         return made
+
+    def begun(self, kind: type[S], *, solver: Solver | None = None) -> S:
+        """A schedule of the program on which no step has been taken.
+
+        :param kind: its class.
+        """
+        return kind(self.program, solver=solver, contract=self.contract)
 
     def apply(self, s: Schedule) -> None:
         """Run the function on a schedule.
@@ -91,8 +101,6 @@ def schedule(
         raise TypeError(f"@schedule(program) takes {no_program(program)}")
     if expect not in ("proved", "refused"):
         raise ValueError(f'expect is "proved" or "refused", not {expect!r}')
-    if contract:
-        program = contracted(program_of(program)[0], contract)
 
     def decorate(function: Callable[[Schedule], object]) -> ScheduleFunction:
         if not isfunction(function):
@@ -100,7 +108,7 @@ def schedule(
         code = function.__code__
         made = ScheduleFunction(
             function.__name__, program, function, expect, (function.__doc__ or "").strip(), code.co_firstlineno,
-            code.co_filename, function.__name__,
+            code.co_filename, function.__name__, contract,
         )  # fmt: skip
         if _collectors:
             _collectors[-1].append(made)

@@ -18,7 +18,6 @@ from verified_tir.bench.cases import difference
 from verified_tir.bench.measure import Timing, clock_of, in_turns
 from verified_tir.codegen.build import build
 from verified_tir.codegen.errors import CodegenError
-from verified_tir.elaborate.contraction import contracted_buffers
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict_store import VerdictStore
@@ -36,7 +35,7 @@ Decisions = Sequence[tuple[Choice | None, Decision]] | None
 PATIENCE: Final = 0.4
 """Seconds for timing one candidate against the best so far."""
 TOLERANCE: Final = 1e-3
-"""Difference, relative to the largest element, of floats that the user's word allows to be rounded otherwise."""
+"""Difference, relative to the largest element, of sums that the user allows to be made in another order."""
 
 
 @final
@@ -124,7 +123,7 @@ class Bench:
         return Result("measured", choices, built.value, seconds, "", "", *_asked(solver))
 
     def _begun(self, solver: Solver, decisions: Decisions) -> Tuned:
-        made = Tuned(self.function.program, solver=solver)
+        made = self.function.begun(Tuned, solver=solver)
         made.decisions = decisions
         return made
 
@@ -148,7 +147,7 @@ class Bench:
     def _plain(self) -> dict[str, Array]:
         """What the program computes without a schedule."""
         if not self._expected:
-            theorem = self.pipeline.run(Schedule(self.function.program, solver=Solver(self.budget, store=self.store)))
+            theorem = self.pipeline.run(self.function.begun(Schedule, solver=Solver(self.budget, store=self.store)))
             given = {n: a.copy() for n, a in self.arrays.items()}
             build(theorem, threads=self.threads)(
                 *[self.sizes[p.name] if (b := theorem.after.buffer_of(p)) is None else given[b.name]
@@ -189,7 +188,7 @@ def _why(refused: Exception) -> str:
 
 def _difference(theorem: Refines, expected: Mapping[str, Array], found: Mapping[str, Array], masks: Masks) -> str:
     """Where results differ from those of the plain program, in one sentence."""
-    tolerance = TOLERANCE if theorem.reassociated or contracted_buffers(theorem.start) else None
+    tolerance = TOLERANCE if theorem.reassociated else None
     for name, array in found.items():
         counts = np.ones(array.shape, bool)
         for free in (masks.free, masks.inaccessible):
