@@ -9,11 +9,12 @@ from verified_tir import Schedule, build
 from verified_tir.graph import GraphBuilder
 from verified_tir.graph.execute import build as build_graph
 from verified_tir.graph.parallel import run_in_parallel
-from verified_tir.graph.schedules import VECTORS, scheduled
+from verified_tir.graph.schedules import scheduled
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.ir.stmt import For
 from verified_tir.ir.visit import walk
+from verified_tir.lower.vectorize_loop import VECTORS
 
 
 def marked(func: PrimFunc) -> list[str]:

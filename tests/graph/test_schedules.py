@@ -14,10 +14,11 @@ from verified_tir.graph.execute import build as build_graph
 from verified_tir.graph.memory import place
 from verified_tir.graph.nests import nests
 from verified_tir.graph.operators import legalize
-from verified_tir.graph.schedules import VECTORS, Machine, scheduled
+from verified_tir.graph.schedules import Machine, scheduled
 from verified_tir.ir.expr import IntImm
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
+from verified_tir.lower.vectorize_loop import VECTORS
 
 WIDE = Machine(16, 28)
 """Vectors of 16 elements, so that texts do not depend on the processor."""

@@ -50,6 +50,7 @@ class _Groups:
         self.groups: dict[Value, list[Node]] = {}
         """By the result of the last node, or the first one of several, in the order of the last nodes."""
         self.elementwise: dict[object, tuple[int, ...]] = {}
+        self.programs: dict[object, PrimFunc] = {}
 
     def add(self, node: Node) -> None:
         """Append a node to the group whose result it goes on with, or begin another one."""
@@ -61,7 +62,7 @@ class _Groups:
         """The operands of which a node changes each element alone; that comes first which was computed last."""
         key = program_key(node)
         if key not in self.elementwise:
-            self.elementwise[key] = elementwise(expand_blocks(program_of(node))) if len(node.outputs) == 1 else ()
+            self.elementwise[key] = elementwise(expand_blocks(self._program(node))) if len(node.outputs) == 1 else ()
         mine = [node.inputs[k] for k in self.elementwise[key]]
         order = {v: k for k, v in enumerate(self.groups)}
         return sorted((v for v in mine if v in order), key=lambda v: -order[v])
@@ -75,8 +76,14 @@ class _Groups:
             and node.inputs.count(v) == 1
             and len(group) < MOST
             and len(group[-1].outputs) == 1
-            and called_outside(program_of(group[0])) is None
+            and called_outside(self._program(group[0])) is None
         )
+
+    def _program(self, node: Node) -> PrimFunc:
+        key = program_key(node)
+        if key not in self.programs:
+            self.programs[key] = program_of(node)
+        return self.programs[key]
 
 
 def elementwise(func: PrimFunc) -> tuple[int, ...]:

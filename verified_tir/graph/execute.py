@@ -25,10 +25,11 @@ from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.memory import Placement, Workspaces, aligned, empty, enough, place
 from verified_tir.graph.parallel import run_in_parallel
 from verified_tir.graph.program import program_key, program_of
-from verified_tir.graph.schedules import VECTORS, Scheduled, scheduled
+from verified_tir.graph.schedules import Scheduled, scheduled
 from verified_tir.graph.sizes import symbols_of
 from verified_tir.ir.expr import Var
 from verified_tir.kernel.theorem import Refines
+from verified_tir.lower.vectorize_loop import VECTORS
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.semantics.interpreter import run
@@ -168,10 +169,10 @@ def build(
     :raises GraphError: if a node is not a legal program, or cannot be compiled (the message names it), or if the graph
         takes more memory than there is.
     """
-    if not graph.symbols:
-        enough(graph, place(graph))
     if schedules:
         graph = with_epilogues(graph)
+    if not graph.symbols:
+        enough(graph, place(graph))
     made: dict[Any, _Compiled] = {}
     code: list[tuple[Node, Callable[..., None]]] = []
     packed: dict[tuple[Node, int], Array] = {}

@@ -117,6 +117,15 @@ def divisors(expr: Expr, var: Var) -> set[int]:
     }
 
 
+OPEN = 2**5
+"""As so many iterations a loop counts whose extent is known when the program runs."""
+
+
+def iterations(loop: For) -> int:
+    """How often a loop runs, about."""
+    return loop.extent.value if isinstance(loop.extent, IntImm) else OPEN
+
+
 def extent(loop: For) -> int:
     """The extent of a loop of a nest."""
     assert isinstance(loop.extent, IntImm)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from verified_tir.ir.expr import IntImm
+from verified_tir.graph.nests import iterations
 from verified_tir.ir.stmt import Allocate, For, Stmt, Store
 from verified_tir.ir.visit import free_vars, sub_statements, walk
 from verified_tir.schedule.errors import ScheduleError
@@ -18,9 +18,6 @@ from verified_tir.schedule.schedule import Schedule
 
 WORTH_IT = 2**18
 """Stores of scalars for which several threads are worth it: some ten microseconds of vector code."""
-
-OPEN = 2**5
-"""As so many iterations a loop counts whose extent is known when the program runs."""
 
 
 def run_in_parallel(s: Schedule, threads: int) -> tuple[str, ...]:
@@ -58,12 +55,8 @@ def _candidates(nest: For, threads: int) -> list[For]:
     own = {n.buffer.data for n in walk(nest) if isinstance(n, Allocate)}
     stores = [n for n in walk(nest) if isinstance(n, Store) and n.buffer.data not in own]
     stored = [frozenset(v for i in n.indices for v in free_vars(i)) for n in stores]
-    fit = [x for x in loops if x.kind == "serial" and all(x.var in v for v in stored) and _iterations(x) >= threads]
-    return sorted(fit, key=lambda x: _iterations(x) < 2 * threads)
-
-
-def _iterations(loop: For) -> int:
-    return loop.extent.value if isinstance(loop.extent, IntImm) else OPEN
+    fit = [x for x in loops if x.kind == "serial" and all(x.var in v for v in stored) and iterations(x) >= threads]
+    return sorted(fit, key=lambda x: iterations(x) < 2 * threads)
 
 
 def _work(stmt: Stmt) -> int:
@@ -71,4 +64,4 @@ def _work(stmt: Stmt) -> int:
     if isinstance(stmt, Store):
         return stmt.buffer.dtype.lanes
     inner = sum(map(_work, sub_statements(stmt)))
-    return _iterations(stmt) * inner if isinstance(stmt, For) else inner
+    return iterations(stmt) * inner if isinstance(stmt, For) else inner

@@ -26,19 +26,14 @@ from typing import final
 
 from verified_tir.codegen.target import Target
 from verified_tir.graph.groups import apart
-from verified_tir.graph.nests import LANES, Nest, contiguous, divisors, extent, nests, uniform
+from verified_tir.graph.nests import LANES, OPEN, Nest, contiguous, divisors, extent, nests, uniform
 from verified_tir.graph.side_by_side import follow, packed
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
-from verified_tir.lower.passes import Pipeline
-from verified_tir.lower.vectorize_loop import VectorizeLoop
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
-
-VECTORS = Pipeline(VectorizeLoop())
-"""Loops marked vectorized become operations on vectors, proved like every step."""
 
 FIRST, LARGER, SECOND, LONE = 8, 14, 2, 8
 """Vectors of a tile at the most: along the loop that a vector of weights serves, along that if it has no divisor near,
@@ -47,9 +42,6 @@ that LLVM loads in advance."""
 
 WORTH_IT = 2**14
 """Nests with fewer iterations stay as they are."""
-
-OPEN = 2**5
-"""As so many iterations a loop counts whose extent is known when the program runs."""
 
 
 @final

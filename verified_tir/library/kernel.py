@@ -49,7 +49,7 @@ from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script.dtypes import dtype_named
 from verified_tir.lower.passes import Pipeline
-from verified_tir.lower.vectorize_loop import VectorizeLoop
+from verified_tir.lower.vectorize_loop import VECTORS
 from verified_tir.schedule.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -67,9 +67,6 @@ LINE = 64
 
 KEPT = 1024
 """Kernels of one kind that a process keeps, at the most."""
-
-VECTORS = Pipeline(VectorizeLoop())
-"""The lowering of a kernel unless it asks for another one: vectorized loops become operations on vectors."""
 
 _ONE_AT_A_TIME = RLock()
 """Held while something is proved or compiled: a solver is not for several threads at once."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import final
+from typing import Final, final
 
 from verified_tir.index.conditions import conjuncts
 from verified_tir.ir.buffer import Buffer
@@ -28,7 +28,7 @@ from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.vectorize import Vectorize
 from verified_tir.kernel.theorem import Rule
-from verified_tir.lower.passes import Lowering, Pass, reason
+from verified_tir.lower.passes import Lowering, Pass, Pipeline, reason
 from verified_tir.lower.vector_lanes import Lanes, NoVector
 from verified_tir.schedule import codes, moves
 from verified_tir.schedule.edits import rewritten
@@ -216,3 +216,7 @@ def _rule(path: Path, lanes: Lanes, conditions: list[Expr], store: Store) -> Vec
     if store.buffer.dtype.lanes > 1:
         return Vectorize(path, indices, lanes.of_vectors(store.value), lanes.mask)
     return Vectorize(path, indices, lanes.spread(lanes.of(store.value)), lanes.mask)
+
+
+VECTORS: Final = Pipeline(VectorizeLoop())
+"""Loops marked vectorized become operations on vectors, proved like every step; nothing else changes."""
