@@ -91,6 +91,7 @@ def _cases() -> Iterator[Case]:
     for name in ("good.py", "good.py/x", "/proc/x", "x" * 300):
         yield Case(("init", name), 2, "vtir: error: ")
     yield Case(("init", "a\0b"), 2, "null byte")
+    yield Case(("init", ""), 2, "the name of the folder is empty")
     yield from (Case(("help", code), 2, "there is no code") for code in ("VT", "VT99999", "😀", "a" * 5000))
     yield Case(("doctor", "x"), 2)
     for where in ("", "nowhere.py", "good.py:", "good.py:nope", ".", "good.py:good:good"):

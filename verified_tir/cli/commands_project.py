@@ -22,14 +22,16 @@ Examples:
 Exit code: 0, or 2 if one of the files is there already, or cannot be written.
 """
 
-Folder = Annotated[Path, typer.Argument(metavar="[DIR]", help="The folder; it need not exist.")]
+Folder = Annotated[str, typer.Argument(metavar="[DIR]", help="The folder; it need not exist.")]
 
 
-def init(folder: Folder = Path()) -> None:
+def init(folder: Folder = ".") -> None:
     """Write a small project that verifies."""
     from verified_tir.cli.new_project import run
 
-    raise typer.Exit(run(folder))
+    if not folder:  # as of a variable of the shell that is not set: not this folder
+        raise typer.BadParameter("the name of the folder is empty")
+    raise typer.Exit(run(Path(folder)))
 
 
 DOCTOR = """Say what is installed and whether it works.
