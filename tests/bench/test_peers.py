@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from verified_tir.bench.cases import Entry, Unusable, difference
-from verified_tir.bench.kernel_table import KERNELS, TIMED
+from verified_tir.bench.kernel_table import KERNELS
 from verified_tir.bench.kernels import expected_of, kernel_case, problem_of, sizes_of_kernel
 from verified_tir.bench.peers import Absent, imported, limited_to, take_part
 
@@ -19,7 +19,7 @@ SLOW = ("torch", "numba", "halide")
 SIZES = (16, 32, 24, 16, 32, 3)
 BOTH = [
     pytest.param(kernel, peer, marks=pytest.mark.nightly if peer in SLOW else (), id=f"{kernel}-{peer}")
-    for kernel, timed in TIMED.items()
+    for kernel, timed in KERNELS.items()
     for peer in timed.peers
     if peer != "tvm"
 ]
@@ -29,7 +29,7 @@ BOTH = [
 def test_a_peer_agrees(kernel: str, peer: str) -> None:
     if peer != "numpy":
         pytest.importorskip(peer)
-    timed = TIMED[kernel]
+    timed = KERNELS[kernel]
     for dtype in timed.dtypes:
         if peer == "halide" and dtype != "float32":
             continue
@@ -41,7 +41,7 @@ def test_a_peer_agrees(kernel: str, peer: str) -> None:
 @pytest.mark.nightly
 def test_torch_runs_with_the_threads_that_were_asked_for() -> None:
     torch = pytest.importorskip("torch")
-    TIMED["gemm"].peers["torch"](problem_of("gemm", {"M": 2, "N": 2, "K": 2}, "float32", 1, 0))
+    KERNELS["gemm"].peers["torch"](problem_of("gemm", {"M": 2, "N": 2, "K": 2}, "float32", 1, 0))
     assert torch.get_num_threads() == 1
 
 

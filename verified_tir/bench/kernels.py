@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 
 from verified_tir.bench.cases import OURS, Array, Case, Entry, Unusable
-from verified_tir.bench.kernel_table import KERNELS, TIMED, Sizes
+from verified_tir.bench.kernel_table import KERNELS, Sizes
 from verified_tir.bench.peers import NAMES, Problem, take_part
 from verified_tir.codegen.build import build
 from verified_tir.codegen.target import Target
@@ -23,7 +23,7 @@ def sizes_of_kernel(name: str, text: str, dtype: str) -> list[dict[str, int]]:
 
     :raises Unusable: if the kernel does not take them, or the type.
     """
-    timed = TIMED[name]
+    timed = KERNELS[name]
     if dtype not in timed.dtypes:
         raise Unusable(f"--dtype {dtype}: {name} is there for {', '.join(timed.dtypes)}")
     found = []
@@ -42,7 +42,7 @@ def problem_of(name: str, sizes: Sizes, dtype: str, threads: int, seed: int) -> 
 
     :raises Unusable: if there is not enough memory for them.
     """
-    timed = TIMED[name]
+    timed = KERNELS[name]
     *shapes, shape = timed.shapes(sizes)
     need = 8 * (2 * sum(map(prod, shapes)) + 8 * prod(shape))  # in double precision; results of all peers
     if need > machine_memory():
@@ -61,7 +61,7 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Arr
 def expected_of(problem: Problem) -> Array:
     """What the result must be, in a wider type."""
     wide = np.int64 if problem.dtype.startswith("int") else np.float64
-    found = TIMED[problem.kernel].exact(*(a.astype(wide) for a in problem.operands))
+    found = KERNELS[problem.kernel].exact(*(a.astype(wide) for a in problem.operands))
     return found.astype(problem.out.dtype) if wide is np.int64 else found
 
 

@@ -29,6 +29,7 @@ from verified_tir.certificate.store import (
     obligation_path,
     other_schema,
 )
+from verified_tir.child.executors import failure
 from verified_tir.derivation.codec import BadText, read_program
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.equal import structural_equal
@@ -73,6 +74,11 @@ class MadeAgain:
     name: str
     findings: tuple[Finding, ...] = ()
     impossible: str = ""
+
+
+def not_made(problem: Exception, name: str, _: Mapping[str, Any]) -> MadeAgain:
+    """What came of a certificate when the process that worked on it ended, or its work raised something."""
+    return MadeAgain(name, impossible=failure(problem))
 
 
 @final

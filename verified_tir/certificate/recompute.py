@@ -17,9 +17,9 @@ from typing import Any, Final
 
 from verified_tir.certificate.content import BEGINNING, ENDING, Noted, content
 from verified_tir.certificate.differences import differences
-from verified_tir.certificate.integrity import DERIVED_OTHERWISE, Finding, MadeAgain
+from verified_tir.certificate.integrity import DERIVED_OTHERWISE, Finding, MadeAgain, not_made
 from verified_tir.certificate.questions import Progress
-from verified_tir.child.executors import each, failure
+from verified_tir.child.executors import each
 from verified_tir.derivation.codec import BadText, read_program
 from verified_tir.derivation.theorems import NotDerived, derive_program
 from verified_tir.kernel.facts import Prover
@@ -38,15 +38,11 @@ def recompute(
 ) -> dict[str, MadeAgain]:
     """What comes of certificates whose form is right, by name."""
     found: dict[str, MadeAgain] = {}
-    for one in each(executor, recomputed, certificates, _failed):
+    for one in each(executor, recomputed, certificates, not_made):
         found[one.name] = one
         if progress is not None:
             progress(len(found), len(certificates))
     return found
-
-
-def _failed(problem: Exception, name: str, _: Mapping[str, Any]) -> MadeAgain:
-    return MadeAgain(name, impossible=failure(problem))
 
 
 def recomputed(name: str, certificate: Mapping[str, Any]) -> MadeAgain:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from verified_tir.certificate.differences import differences
-from verified_tir.certificate.integrity import REPLAYED_OTHERWISE, Finding, MadeAgain, load
+from verified_tir.certificate.integrity import REPLAYED_OTHERWISE, Finding, MadeAgain, load, not_made
 from verified_tir.certificate.questions import Progress
 from verified_tir.certificate.replay import ReplayFailed, made_again, noted_calls
 from verified_tir.certificate.store import read_manifest
 from verified_tir.certificate.write import Origin, content_of
-from verified_tir.child.executors import each, failure
+from verified_tir.child.executors import each
 from verified_tir.logic.solver import Solver
 
 
@@ -39,15 +39,11 @@ def regenerate(
         if content is not None and only.lower() in name.lower():
             work.append((name, content))
     found: list[MadeAgain] = []
-    for one in each(executor, replayed, work, _failed):
+    for one in each(executor, replayed, work, not_made):
         found.append(one)
         if progress is not None:
             progress(len(found), len(work))
     return found
-
-
-def _failed(problem: Exception, name: str, _: Mapping[str, Any]) -> MadeAgain:
-    return MadeAgain(name, impossible=failure(problem))
 
 
 def replayed(name: str, certificate: Mapping[str, Any]) -> MadeAgain:

@@ -144,8 +144,8 @@ def _check(options: Options) -> None:
         if what in KERNELS:
             sizes_of_kernel(what, options.sizes, options.dtype)
         elif not Path(what).exists() and not split_schedule(what)[0].exists():
-            known = f"the kernels are {', '.join(KERNELS)}" if KERNELS else "there are no kernels"
-            raise Unusable(f"{what} is neither a kernel nor a file; {known}{meant(what, KERNELS)}")
+            known = f"the kernels are {', '.join(KERNELS)}{meant(what, KERNELS)}"
+            raise Unusable(f"{what} is neither a kernel nor a file; {known}")
     if options.sizes and not any(what in KERNELS for what in options.what):
         raise Unusable("--sizes is for kernels; of a schedule or a model, say --shape name=value")
     if options.json is not None and not options.json.parent.is_dir():

@@ -22,9 +22,10 @@ from verified_tir.codegen.build import build
 from verified_tir.codegen.errors import CodegenError
 from verified_tir.graph.memory import machine_memory
 from verified_tir.ir.func import PrimFunc
+from verified_tir.kernel.theorem import Refines
 from verified_tir.lower.passes import Pipeline
 from verified_tir.schedule.replay_inputs import extents_of, symbols, with_lanes
-from verified_tir.schedule.replay_layout import move, pad
+from verified_tir.schedule.replay_layout import arguments_of, move, pad
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.spelling import meant
 from verified_tir.schedule.verdicts import without_store
@@ -57,39 +58,19 @@ def schedule_case(
     sizes = values_of(before, wanted)
     plain = _arrays(before, sizes, seed)
     written = build(Schedule(before), threads=threads, check_assumptions=True)
-
-    def arguments(func: PrimFunc, arrays: Mapping[str, Array]) -> list[Any]:
-        return [sizes[p.name] if (b := func.buffer_of(p)) is None else arrays[b.name] for p in func.params]
-
     expected = _copies(plain)
-    written(*arguments(before, expected))
+    written(*arguments_of(before, expected, sizes))
     written.check_assumptions = False
-    ours, wanted_here = move(theorem.relation, _copies(plain), sizes), move(theorem.relation, _copies(expected), sizes)
-    masks = pad(after, theorem.paddings, ours, sizes)
-    counts = [
-        ~(masks.free.get(n, np.False_) | masks.inaccessible.get(n, np.False_)) & np.ones(ours[n].shape, bool)
-        for n in (b.name for b in after.buffers)
-    ]
-    of = arguments(after, ours)
-    entries = {
-        OURS: Entry(
-            _calling(compiled, of, [ours[b.name] for b in after.buffers]), "", exact=not theorem.reassociated,
-            expected=[wanted_here[b.name] for b in after.buffers], counts=counts,
-        )
-    }  # fmt: skip
-    again = _copies(plain)
-    names = [b.name for b in before.buffers]
-    given = arguments(before, again)
-    entries["as written"] = Entry(
-        _calling(written, given, [again[n] for n in names]), "the program without its schedule"
-    )
+    entries = {OURS: _entry_of(theorem, compiled, plain, expected, sizes)}
+    entries["as written"] = Entry(_calling(written, before, _copies(plain), sizes), "the program without its schedule")
+    for name, peer in functions.items():
+        entries[name] = Entry(_calling(peer, before, _copies(plain), sizes), "the user's")
     absent: dict[str, str] = {}
     if "tvm" in peers and not theorem.relation:
         where = [k for k, p in enumerate(after.params) if after.buffer_of(p) is not None]
-        take_part("tvm", lambda: tvm_entry(schedule, arguments(after, _copies(plain)), where), entries, absent)
-    for name, peer in functions.items():
-        mine = _copies(plain)
-        entries[name] = Entry(_calling(peer, arguments(before, mine), [mine[n] for n in names]), "the user's")
+        take_part(
+            "tvm", lambda: tvm_entry(schedule, arguments_of(after, _copies(plain), sizes), where), entries, absent
+        )
     values = {v: int(sizes[v.name]) for v in symbols(before) if v.dtype.is_int}
     extents = {name: a.shape for name, a in plain.items()}
     return Case(
@@ -98,7 +79,7 @@ def schedule_case(
         dtype=str(before.buffers[-1].dtype.scalar),
         threads=threads,
         entries=entries,
-        expected=[expected[n] for n in names],
+        expected=[expected[b.name] for b in before.buffers],
         tolerance=TOLERANCE,
         nbytes=least_bytes(before, extents),
         flops=operations(before, values),
@@ -125,7 +106,32 @@ def _copies(arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {name: a.copy() for name, a in arrays.items()}
 
 
-def _calling(function: Callable[..., object], arguments: Sequence[Any], results: Sequence[Array]) -> Callable[[], Any]:
+def _entry_of(
+    theorem: Refines,
+    compiled: Callable[..., object],
+    plain: Mapping[str, Array],
+    expected: Mapping[str, Array],
+    sizes: Mapping[str, Any],
+) -> Entry:
+    """A schedule's machine code on arrays in its layouts."""
+    ours, results = (move(theorem.relation, _copies(arrays), dict(sizes)) for arrays in (plain, expected))
+    masks = pad(theorem.after, theorem.paddings, ours, dict(sizes))
+    names = [b.name for b in theorem.after.buffers]
+    return Entry(
+        _calling(compiled, theorem.after, ours, sizes),
+        "",
+        exact=not theorem.reassociated,
+        expected=[results[n] for n in names],
+        counts=[masks.counts(n, ours[n].shape) for n in names],
+    )
+
+
+def _calling(
+    function: Callable[..., object], func: PrimFunc, arrays: Mapping[str, Array], sizes: Mapping[str, Any]
+) -> Callable[[], Any]:
+    """The call of a function that takes what a program takes; it gives the program's arrays."""
+    arguments, results = arguments_of(func, arrays, sizes), [arrays[b.name] for b in func.buffers]
+
     def call() -> Sequence[Array]:
         function(*arguments)
         return results

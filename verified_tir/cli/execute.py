@@ -29,7 +29,7 @@ from verified_tir.lower.passes import Pipeline
 from verified_tir.report.error_codes import code_of_exception
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.replay_inputs import ELEMENTS, Array, extents_of, shapes, symbols
-from verified_tir.schedule.replay_layout import Masks, move, pad
+from verified_tir.schedule.replay_layout import Masks, arguments_of, move, pad
 
 SCHEMA = 1
 SIZE = 16
@@ -142,8 +142,7 @@ def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float]
     given = {name: a.copy() for name, a in arrays.items()}
     announce(Level.STEP, "the call")
     start = time.perf_counter()
-    compiled(*[scalars[p.name] if (b := theorem.after.buffer_of(p)) is None else given[b.name]
-               for p in theorem.after.params])  # fmt: skip
+    compiled(*arguments_of(theorem.after, given, scalars))
     seconds = time.perf_counter() - start
     shown = {n: f"{a.dtype}{list(a.shape)}" for n, a in given.items()}
     ran = Ran(function.name, sizes, shown, seconds, checksum_of(given))

@@ -9,8 +9,8 @@ from typing import Final
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.script import parse_func
-from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, machine, operand, specialised
-from verified_tir.library.vectors import MOST_GROUPS, VECTORS_AND_REST, WORTH_THREADS
+from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, operand, specialised
+from verified_tir.library.vectors import MOST_GROUPS, VECTORS_AND_REST, machine_for
 from verified_tir.schedule.schedule import Schedule
 
 FUNCTIONS: Final = {
@@ -63,7 +63,7 @@ def elementwise(function: str, a: object, *, out: Array | None = None, threads: 
         raise ValueError(f"there is no function {function!r} of elements; there are {', '.join(sorted(FUNCTIONS))}")
     array = operand(function, "a", a, dtypes=FLOATS)
     result = destination(function, out, array.shape, array.dtype, (array,))
-    target = machine(1 if threads is None and array.size < WORTH_THREADS else threads)
+    target = machine_for(array, threads)
     elementwise_kernel(function, array.dtype.name, target=target)(array.reshape(-1), result.reshape(-1))
     return result
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
-from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, machine, operand, specialised
-from verified_tir.library.vectors import VECTORS_AND_REST, WORTH_THREADS, groups_of, in_vectors, reduced_in_lanes
+from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, operand, specialised
+from verified_tir.library.vectors import VECTORS_AND_REST, groups_of, in_vectors, machine_for, reduced_in_lanes
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T
 
@@ -158,11 +158,6 @@ def _matrix(array: Array) -> Array:
     return array.reshape(-1, array.shape[-1])
 
 
-def _target(array: Array, threads: int | None) -> Target:
-    """This machine; with one thread where more would take longer to start."""
-    return machine(1 if threads is None and array.size < WORTH_THREADS else threads)
-
-
 @calls(softmax_kernel)
 def softmax(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """``exp(a - max(a)) / sum(exp(a - max(a)))`` along the last axis.
@@ -175,7 +170,7 @@ def softmax(a: object, *, out: Array | None = None, threads: int | None = None) 
     """
     array = _rows("softmax", a)
     result = destination("softmax", out, array.shape, array.dtype, (array,))
-    kernel = softmax_kernel(array.shape[-1], array.dtype.name, target=_target(array, threads))
+    kernel = softmax_kernel(array.shape[-1], array.dtype.name, target=machine_for(array, threads))
     kernel(_matrix(array), _matrix(result))
     return result
 
@@ -206,7 +201,7 @@ def layer_norm(
             raise ValueError(f"layer_norm: {name} has {vector.size} elements, and rows have {columns}")
         vectors.append(vector)
     result = destination("layer_norm", out, array.shape, array.dtype, (array, *vectors))
-    kernel = layer_norm_kernel(columns, dtype, eps=float(eps), target=_target(array, threads))
+    kernel = layer_norm_kernel(columns, dtype, eps=float(eps), target=machine_for(array, threads))
     kernel(_matrix(array), *vectors, _matrix(result))
     return result
 
@@ -216,7 +211,7 @@ def row_sum(a: object, *, out: Array | None = None, threads: int | None = None) 
     """The sums along the last axis, in the type of the elements."""
     array = _rows("row_sum", a)
     result = destination("row_sum", out, array.shape[:-1], array.dtype, (array,))
-    row_sum_kernel(array.shape[-1], array.dtype.name, target=_target(array, threads))(
+    row_sum_kernel(array.shape[-1], array.dtype.name, target=machine_for(array, threads))(
         _matrix(array), result.reshape(-1)
     )
     return result
@@ -227,7 +222,7 @@ def row_max(a: object, *, out: Array | None = None, threads: int | None = None) 
     """The largest numbers along the last axis.  NaN counts as less than all numbers, and of zeros any may be given."""
     array = _rows("row_max", a)
     result = destination("row_max", out, array.shape[:-1], array.dtype, (array,))
-    row_max_kernel(array.shape[-1], array.dtype.name, target=_target(array, threads))(
+    row_max_kernel(array.shape[-1], array.dtype.name, target=machine_for(array, threads))(
         _matrix(array), result.reshape(-1)
     )
     return result

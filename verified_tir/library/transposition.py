@@ -11,8 +11,8 @@ from functools import partial
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, machine, operand, specialised
-from verified_tir.library.vectors import VECTORS_AND_REST, WORTH_THREADS
+from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, operand, specialised
+from verified_tir.library.vectors import VECTORS_AND_REST, machine_for
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T
 
@@ -107,7 +107,7 @@ def transpose(a: object, *, out: Array | None = None, threads: int | None = None
     array = operand("transpose", "a", a, rank=2, dtypes=TYPES)
     result = destination("transpose", out, array.shape[::-1], array.dtype, (array,))
     if array.size:
-        target = machine(1 if threads is None and array.size < WORTH_THREADS else threads)
+        target = machine_for(array, threads)
         rows, columns = array.shape
         transpose_kernel(rows, columns, array.dtype.name, target=target)(array, result)
     return result

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from verified_tir.codegen.target import Target
 from verified_tir.ir.expr import Var
+from verified_tir.library.kernel import Array, machine
 from verified_tir.lower.flatten_buffer import FlattenBuffer
 from verified_tir.lower.loop_partition import LoopPartition
 from verified_tir.lower.simplify import Simplify
@@ -18,6 +20,11 @@ WORTH_THREADS = 1 << 16
 
 MOST_GROUPS = 4
 """Vectors that a loop works on at once, so that none waits for the one before."""
+
+
+def machine_for(array: Array, threads: int | None) -> Target:
+    """This machine; with one thread where more would take longer to start than they save."""
+    return machine(1 if threads is None and array.size < WORTH_THREADS else threads)
 
 
 def groups_of(extent: int, lanes: int) -> int:

@@ -39,6 +39,18 @@ class Masks:
                 kept[name] = kept[name] & ~mask
         return Outcome(outcome.arrays, kept, outcome.findings, outcome.steps)
 
+    def counts(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Which elements of an array of that shape a caller looks at, as one bool an element."""
+        counts = np.ones(shape, bool)
+        for masks in (self.free, self.inaccessible):
+            counts &= ~masks.get(name, np.False_)
+        return counts
+
+
+def arguments_of(func: PrimFunc, arrays: Mapping[str, Array], sizes: Mapping[str, Any]) -> list[Any]:
+    """Arrays and scalars, which are found by name, in the order in which compiled code takes them."""
+    return [sizes[p.name] if (b := func.buffer_of(p)) is None else arrays[b.name] for p in func.params]
+
 
 def pad(func: PrimFunc, paddings: tuple[Padding, ...], arrays: dict[str, Array], sizes: Sizes) -> Masks:
     """Fill declared padding into the arrays; gives the interpreter's masks."""

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, final
 
-import numpy as np
-
 from verified_tir.activity import Level, announce
 from verified_tir.bench.cases import difference
 from verified_tir.bench.measure import Timing, clock_of, in_turns
@@ -26,7 +24,7 @@ from verified_tir.report.error_codes import code_of_exception
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.replay_inputs import Array
-from verified_tir.schedule.replay_layout import Masks, move, pad
+from verified_tir.schedule.replay_layout import Masks, arguments_of, move, pad
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.tune.space import Choice, Decision, Open, Tuned
 
@@ -138,8 +136,7 @@ class Bench:
         compiled = build(theorem, threads=self.threads)
         arrays = move(theorem.relation, self.arrays, dict(self.sizes))
         masks = pad(theorem.after, theorem.paddings, arrays, dict(self.sizes))
-        arguments = [self.sizes[p.name] if (b := theorem.after.buffer_of(p)) is None else arrays[b.name]
-                     for p in theorem.after.params]  # fmt: skip
+        arguments = arguments_of(theorem.after, arrays, self.sizes)
         compiled(*arguments)
         expected = move(theorem.relation, self._plain(), dict(self.sizes))
         return Built(lambda: compiled(*arguments), _difference(theorem, expected, arrays, masks))
@@ -149,10 +146,7 @@ class Bench:
         if not self._expected:
             theorem = self.pipeline.run(self.function.begun(Schedule, solver=Solver(self.budget, store=self.store)))
             given = {n: a.copy() for n, a in self.arrays.items()}
-            build(theorem, threads=self.threads)(
-                *[self.sizes[p.name] if (b := theorem.after.buffer_of(p)) is None else given[b.name]
-                  for p in theorem.after.params]
-            )  # fmt: skip
+            build(theorem, threads=self.threads)(*arguments_of(theorem.after, given, self.sizes))
             self._expected.update(given)
         return self._expected
 
@@ -190,9 +184,6 @@ def _difference(theorem: Refines, expected: Mapping[str, Array], found: Mapping[
     """Where results differ from those of the plain program, in one sentence."""
     tolerance = TOLERANCE if theorem.reassociated else None
     for name, array in found.items():
-        counts = np.ones(array.shape, bool)
-        for free in (masks.free, masks.inaccessible):
-            counts &= ~free.get(name, np.zeros(array.shape, bool))
-        if text := difference(array, expected[name], tolerance, counts):
+        if text := difference(array, expected[name], tolerance, masks.counts(name, array.shape)):
             return f"{name}: {text}"
     return ""
