@@ -86,6 +86,17 @@ def test_what_changes_is_verified_again(watching: Watching, folder: Path) -> Non
 
 
 @pytest.mark.nightly
+def test_a_file_that_ends_the_process_does_not_end_the_watch(watching: Watching, folder: Path) -> None:
+    watching.until("watching")
+    (folder / "good.py").write_text("import os\nos._exit(0)\n")
+    said = "\n".join(watching.until("watching"))
+    assert "vtir: error: good.py: the file ended the process with exit code 0" in said
+    (folder / "good.py").write_text(GOOD)
+    assert "1 schedule in 1 file: 1 proved" in "\n".join(watching.until("watching"))
+    assert watching.interrupt() == 0
+
+
+@pytest.mark.nightly
 def test_an_interrupt_while_verifying(folder: Path) -> None:
     write(folder, slow=HEAD + '@schedule(fill)\ndef slow(s):\n    import time\n    print("w8")\n    time.sleep(60)\n')
     found = Watching(folder, "slow.py")

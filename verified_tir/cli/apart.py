@@ -51,7 +51,16 @@ def apart(work: Callable[[], int], *, quiet: bool = False, otherwise: Callable[[
     :param quiet: no line every ten seconds.
     :param otherwise: writes a report if the child was ended; it gets the sentence that is also on the standard error.
     """
-    if not (hasattr(os, "fork") and threading.active_count() == 1 and sys.stdout is sys.__stdout__):
+    if not _can_fork():
+        return _worked(work)
+    code = in_child(work, quiet=quiet, otherwise=otherwise)
+    _flush()
+    os._exit(code)  # the child has ended as processes do; here that would take time, since collections are frozen
+
+
+def in_child(work: Callable[[], int], *, quiet: bool = False, otherwise: Callable[[str], None] | None = None) -> int:
+    """Do some work as :func:`apart` does; the parent goes on with its exit code."""
+    if not _can_fork():
         return _worked(work)
     _flush()
     gc.freeze()  # a collection would touch, and so copy, all that the two processes share
@@ -60,11 +69,15 @@ def apart(work: Callable[[], int], *, quiet: bool = False, otherwise: Callable[[
     child = os.fork()
     if child == 0:
         os.close(reading)
-        return _child(work, writing, parent)
+        raise SystemExit(_child(work, writing, parent))
     os.close(writing)
     code = _Watch(child, reading, beats=not quiet and not sys.stderr.isatty()).exit_code(otherwise)
-    _flush()
-    os._exit(code)  # the child has ended as processes do; here that would take time, for the same reason
+    os.close(reading)
+    return code
+
+
+def _can_fork() -> bool:
+    return hasattr(os, "fork") and threading.active_count() == 1 and sys.stdout is sys.__stdout__
 
 
 def write_any_character() -> None:

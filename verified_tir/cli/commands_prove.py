@@ -12,6 +12,7 @@ from verified_tir.cli.apart import apart
 from verified_tir.cli.options import Budget, Executor, Jobs, Json, NoCache, Quiet, option
 
 if TYPE_CHECKING:
+    from verified_tir.cli.discover import Choose
     from verified_tir.cli.settings import Project
     from verified_tir.report.formats import Format
 
@@ -114,7 +115,8 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     if json and format not in (None, FormatName.json):
         raise typer.BadParameter("--json and --format exclude each other")
     project = _project()
-    if not paths and not project.paths:
+    where = tuple(paths) or project.paths
+    if not where:
         raise typer.BadParameter("no PATH was given, and [tool.vtir] in pyproject.toml has no paths")
     form: Format = "json" if json else project.format if format is None else format.value
     if watch and form != "text":
@@ -122,29 +124,29 @@ def verify(  # noqa: PLR0913, PLR0917 (each is an option)
     if validate is None and not every_step and most_operations is None:
         validate, most_operations = project.validate, project.most_operations
 
-    def work() -> int:
+    def work(choose: Choose = list) -> int:
         from verified_tir.cli.run import Options, run
         from verified_tir.cli.second_opinion import THOROUGH, When
 
         when: When = "never" if validate is False else "every" if every_step else "last"
         operations = most_operations or (THOROUGH if validate else None)
         options = Options(
-            tuple(paths) or project.paths, form, verbose, quiet, only, show_program, smt, budget or project.budget,
+            where, form, verbose, quiet, only, show_program, smt, budget or project.budget,
             when, operations, certify, to_llvm, not no_cache, diff, project.exclude, changed_since, project.file,
             profile, jobs, executor,
         )  # fmt: skip
-        if watch:
-            from verified_tir.cli.watch import watch as watched
-
-            return watched(options.paths, options.exclude, lambda choose: run(options, choose))
-        return run(options)
+        return run(options, choose)
 
     def otherwise(sentence: str) -> None:
         from verified_tir.cli.run import show_nothing
 
         show_nothing(sentence, form)
 
-    raise typer.Exit(apart(work, quiet=quiet or watch, otherwise=None if form == "text" else otherwise))
+    if watch:
+        from verified_tir.cli.watch import watch as watched
+
+        raise typer.Exit(watched(where, project.exclude, work))
+    raise typer.Exit(apart(work, quiet=quiet, otherwise=None if form == "text" else otherwise))
 
 
 def _project() -> Project:

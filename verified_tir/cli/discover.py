@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -28,6 +28,10 @@ class Found:
     problem: str = ""
     text: str | None = None
     name: str = ""
+
+
+Choose = Callable[[list[Found]], list[Found]]
+"""Which of the files that were found are verified."""
 
 
 @final

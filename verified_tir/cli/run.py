@@ -16,7 +16,7 @@ from rich.console import Console
 from verified_tir import __version__
 from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.changed import NoChanges, changes_since
-from verified_tir.cli.discover import NOTHING_EXCLUDED, Excluded, Found, find_files
+from verified_tir.cli.discover import NOTHING_EXCLUDED, Choose, Excluded, Found, find_files
 from verified_tir.cli.executors import BadExecutor, executor_of
 from verified_tir.cli.profile import Profile
 from verified_tir.cli.progress import Bar
@@ -95,10 +95,6 @@ class _Listeners(Listener):
             self._text.file(report)
         if self._bar is not None:
             self._bar.file_ends(report)
-
-
-Choose = Callable[[list[Found]], list[Found]]
-"""Which of the files that were found are verified."""
 
 
 def run(options: Options, choose: Choose = list) -> int:

@@ -1,6 +1,7 @@
 """``vtir verify --watch``: verify again what changes, until somebody interrupts.
 
-Files are looked at twice a second.  That needs no package, and works on network drives and in containers.
+Files are looked at twice a second.  That needs no package, and works on network drives and in containers.  Each time a
+new process verifies, so modules are imported as they are then, and a file that ends the process does not end the watch.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from verified_tir.cli.discover import Excluded, Found, find_files
+from verified_tir.cli.apart import INTERRUPTED, in_child
+from verified_tir.cli.discover import Choose, Excluded, Found, find_files
 from verified_tir.cli.imports import ImportGraph
 
-INTERRUPTED: Final = 130
 _PAUSE: Final = 0.5
 """Seconds between two looks at the files."""
 
-Run = Callable[[Callable[[list[Found]], list[Found]]], int]
+Run = Callable[[Choose], int]
 """Verifies the files that a function chooses, and gives the exit code."""
 
 _Stamps = dict[Path, tuple[int, int]]
@@ -34,7 +35,7 @@ def watch(paths: tuple[Path, ...], exclude: Excluded, run: Run) -> int:
     try:
         reached = _reached(paths, exclude)
         stamps = _stamps(paths, exclude, reached)
-        if run(list) == INTERRUPTED:
+        if in_child(partial(run, list), quiet=True) == INTERRUPTED:
             return INTERRUPTED
         while True:
             _say(len(reached))
@@ -48,7 +49,7 @@ def watch(paths: tuple[Path, ...], exclude: Excluded, run: Run) -> int:
                     before, reached = reached, _reached(paths, exclude)
                     chosen = {f for f, all_ in reached.items() if differ & (all_ | before.get(f, frozenset()))}
             print(file=sys.stderr)
-            if run(partial(_among, chosen)) == INTERRUPTED:
+            if in_child(partial(run, partial(_among, chosen)), quiet=True) == INTERRUPTED:
                 return INTERRUPTED
     except KeyboardInterrupt:
         print(file=sys.stderr)
