@@ -126,3 +126,25 @@ def test_the_tile_stores_the_last_result(op: str) -> None:
     assert not made.refused
     allocated = [line for line in script(made.schedule.func).splitlines() if "alloc_buffer" in line]
     assert len(allocated) == 2 and "local" in allocated[1], allocated  # the padded input, and the tile
+
+
+def test_a_chain_moves_as_one_nest() -> None:
+    m = Made((1, 8, 8, 16))
+    v = m.g.op("nn.relu", m.g.op("add", m.conv(m.x), m.y))
+    (node,) = with_epilogues(m.g.finish(v)).nodes
+    assert node.func is not None
+    made = scheduled(node.func, ["w"])
+    assert not made.refused
+    called = [step.name for step in made.schedule.steps]
+    assert called.count("compute_inline") == called.count("reverse_compute_inline") == 1
+
+
+def test_what_is_read_twice_moves_by_itself() -> None:
+    """Inlined it would be computed twice."""
+    m = Made((1, 8, 8, 16))
+    r = m.g.op("exp", m.conv(m.x))
+    (node,) = with_epilogues(m.g.finish(m.g.op("multiply", r, m.g.op("add", r, m.y)))).nodes[:1]
+    assert node.func is not None
+    made = scheduled(node.func, ["w"])
+    assert not made.refused
+    assert script(made.schedule.func).count("T.exp") == 1

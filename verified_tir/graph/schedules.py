@@ -201,11 +201,25 @@ def _epilogue(s: Schedule, finished: Buffer) -> None:
         behind = [n for n in nests(s.func) if any(x.buffer is finished for x in n.loads)]
         if len(behind) != 1 or behind[0].update is not None:
             return
+        if _is_inlined(s, behind[0]):
+            continue
         try:
             s.reverse_compute_inline(behind[0].block)
         except ScheduleError:  # it is not of one element each, or the sums are wanted elsewhere, too
             return
         finished = behind[0].store.buffer
+
+
+def _is_inlined(s: Schedule, nest: Nest) -> bool:
+    """Whether a nest could be inlined into the only load of what it stores: then one nest moves, and not two."""
+    loads = [(n, x) for n in nests(s.func) for x in n.loads if x.buffer is nest.store.buffer]
+    if len(loads) != 1 or loads[0][0].update is not None:
+        return False
+    try:
+        s.compute_inline(nest.block)
+    except ScheduleError:
+        return False
+    return True
 
 
 def _apart(nest: Nest, other: Nest) -> tuple[For, ...]:

@@ -174,8 +174,15 @@ def _follow(session: Session, block: Path, buffer: Buffer, producer: Path) -> di
     start = block[: _parting(session, producer, block) + 1]
     path, where = next((p, w) for p, w in reads_of(session.func.body, buffer) if p[: len(start)] == start)
     load = expression_at(session.stmt(path), where)
-    _, store = session.stores_to(buffer, producer)[0]
+    at_store, store = session.stores_to(buffer, producer)[0]
     assert isinstance(load, Load)
+    inside = {n.buffer.data for n in nodes_of(session.stmt(at_store[: len(start)]), Allocate)}
+    if any(n.buffer.data in inside for n in nodes_of(store, Load)):
+        raise fail(
+            f"what is stored to {buffer.name} is made of memory that is no longer there where the block stands",
+            at_store,
+            code=codes.STANDS_ELSEWHERE,
+        )
     theirs = session.loops_around((*producer, 0), len(start))
     chain = list(_chain(session.stmt(start)))
     mine = [s for s in chain if isinstance(s, For)]
