@@ -174,6 +174,7 @@ X, W = np.zeros((1, 5, 5, 4), np.float32), np.zeros((8, 4, 3, 3), np.float32)
         (X.astype(np.float64), W, {}, TypeError, "x is an array of float64; float32 are taken"),
         (X[0], W, {}, ValueError, "x has 4 dimensions"),
         (X, W, {"groups": 3}, ValueError, "do not fit 3 groups"),
+        (X, W, {"strides": 1.5}, ValueError, "strides are two numbers of at least 1, or one for both, not 1.5"),
         (X, W, {"groups": 2}, ValueError, "has 4 channels in NHWC; the weights are for 8"),
         (X, W, {"layout": "HWCN"}, ValueError, "the layout is NHWC, NCHW, NCHWc, not 'HWCN'"),
         (X, W, {"activation": "tanh"}, ValueError, "the activation is relu"),

@@ -74,6 +74,8 @@ def test_vectors_are_as_wide_as_the_machine_has_them() -> None:
     assert machine(2).threads == 2
     with pytest.raises(ValueError, match="at least one thread"):
         machine(0)
+    with pytest.raises(TypeError, match=r"a whole number of threads, not 1.5"):
+        machine(1.5)  # type: ignore[arg-type]
 
 
 def test_a_kernel_has_a_certificate(tmp_path: Path) -> None:
@@ -88,6 +90,10 @@ def test_operands_are_checked() -> None:
     assert operand("f", "a", whole, rank=2, dtypes=("float32",)) is whole
     copied = operand("f", "a", whole[:, ::2])
     assert copied.flags.c_contiguous and copied.shape == (4, 3)
+    one = np.array(1, np.float32)
+    assert operand("f", "a", one).shape == ()
+    with pytest.raises(TypeError, match=r"f: the numbers of a are in the byte order of another machine"):
+        operand("f", "a", whole.astype(">f4"))
     with pytest.raises(TypeError, match=r"f: a is a list, not an array of numpy"):
         operand("f", "a", [1.0])
     with pytest.raises(TypeError, match=r"f: a is an array of int32; float32, float64 are taken"):

@@ -100,6 +100,11 @@ def test_what_is_refused() -> None:
         row_max(a[:, :0])
     with pytest.raises(ValueError, match=r"layer_norm: weight has 7 elements, and rows have 8"):
         layer_norm(a, a[0, :7])
+    for eps in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=r"layer_norm: eps is a number from 0 on, not"):
+            layer_norm(a, eps=eps)
+    with pytest.raises(ValueError, match=r"softmax: a has no elements in its last axis; its shape is \(\)"):
+        softmax(np.array(1, np.float32))
     with pytest.raises(ValueError, match=r"softmax: out shares memory with an operand"):
         softmax(a, out=a)
     with pytest.raises(ValueError, match=r"row_sum: out has shape \(3, 8\); the result has shape \(3,\)"):

@@ -51,6 +51,17 @@ for i, j in T.grid(16, 16):
     assert "B[(i * 16 + j) // 255, (i * 16 + j) % 255 // 16]" in simplified(nest.format(end=256))
 
 
+def test_of_products_of_integers_the_indices_change() -> None:
+    """The solver cannot tell that whole products are equal, since they wrap."""
+    arrays = buffers(A="4 int8", B="4 int8", C="4 int32")
+    nest = """
+for i, u in T.grid(4, 1):
+    C[u * 4 + i] = C[u * 4 + i] + T.Cast("int32", A[u + i]) * T.Cast("int32", B[i + u * 2])
+"""
+    s = accepted(text(arrays, nest), lambda s: s.simplify())
+    assert 'C[i] = C[i] + T.Cast("int32", A[i]) * T.Cast("int32", B[i])' in body(s)
+
+
 def test_a_conversion_to_the_same_type_goes() -> None:
     floats = text(buffers(A="4 float32"), 'A[0] = T.Cast("float32", A[1]) + T.Cast("float32", T.Cast("float16", A[2]))')
     s = accepted(floats, lambda s: s.simplify())

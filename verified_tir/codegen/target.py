@@ -30,6 +30,8 @@ class Target:
     threads: int = 1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.threads, int):
+            raise TypeError(f"a target has a whole number of threads, not {self.threads!r}")
         if self.threads < 1:
             raise ValueError(f"a target has at least one thread, not {self.threads}")
 

@@ -162,7 +162,7 @@ class Convolution:
         if c * block != groups * inputs:
             raise ValueError(
                 f"conv2d: x of shape {x.shape} has {c * block} channels in {a.layout}; "
-                f"the weights are for {groups * inputs}"
+                f"the weights are for {groups * inputs} (they are outputs × inputs × rows × columns)"
             )
         depthwise = inputs == outputs == 1
         if a.layout == "NCHWc" and (block % 4 or (groups * outputs if depthwise else outputs) % block):
@@ -216,7 +216,7 @@ def pair_of(function: str, name: str, value: Pair, least: int) -> tuple[int, int
 
     :raises ValueError: if they are something else, or too small.
     """
-    pair = (value, value) if isinstance(value, int) else tuple(value)
+    pair = tuple(value) if isinstance(value, (list, tuple)) else (value, value)
     if len(pair) != 2 or any(not isinstance(n, int) or n < least for n in pair):
         raise ValueError(f"{function}: {name} are two numbers of at least {least}, or one for both, not {value!r}")
     return pair[0], pair[1]

@@ -186,16 +186,18 @@ def operand(
 
     :param function: the function that was called, for messages.
     :param dtypes: the types that are taken, by name; all unless given.
-    :raises TypeError: if it is not an array of numpy, or of another type.
+    :raises TypeError: if it is not an array of numpy, or of another type or byte order.
     :raises ValueError: if it has another rank.
     """
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{function}: {name} is a {type(value).__name__}, not an array of numpy; try numpy.asarray")
+    if not value.dtype.isnative:
+        raise TypeError(f"{function}: the numbers of {name} are in the byte order of another machine; try a.astype")
     if dtypes is not None and value.dtype.name not in dtypes:
         raise TypeError(f"{function}: {name} is an array of {value.dtype.name}; {', '.join(dtypes)} are taken")
     if rank is not None and value.ndim != rank:
         raise ValueError(f"{function}: {name} has {rank} dimensions; an array of shape {value.shape} was given")
-    return np.ascontiguousarray(value) if rank != 0 else value
+    return np.ascontiguousarray(value) if value.ndim else value  # numpy would give a single number a dimension
 
 
 def destination(

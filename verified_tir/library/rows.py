@@ -9,6 +9,7 @@ Maxima pass over NaN, as the programs say: any order gives the same number then.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -80,7 +81,12 @@ def softmax_kernel(columns: int, dtype: str = "float32", *, target: Target | Non
 def layer_norm_kernel(
     columns: int, dtype: str = "float32", *, eps: float = 1e-5, target: Target | None = None
 ) -> Kernel:
-    """Layer normalisation of any number of rows: ``(A - mean) / sqrt(variance + eps) * W + V``."""
+    """Layer normalisation of any number of rows: ``(A - mean) / sqrt(variance + eps) * W + V``.
+
+    :raises ValueError: if ``eps`` is negative or no finite number.
+    """
+    if not 0 <= eps < math.inf:
+        raise ValueError(f"layer_norm: eps is a number from 0 on, not {eps}")
 
     @T.prim_func
     def layer_norm(a: T.handle, w: T.handle, v: T.handle, b: T.handle) -> None:
@@ -189,7 +195,7 @@ def layer_norm(
 
     :param weight: a vector as long as a row; ones unless given.
     :param bias: a vector as long as a row; zeros unless given.
-    :raises ValueError: if one of them has another length.
+    :raises ValueError: if one of them has another length, or if ``eps`` is negative or no finite number.
     """
     array = _rows("layer_norm", a)
     columns, dtype = array.shape[-1], array.dtype.name

@@ -157,8 +157,10 @@ def _simpler(simplifier: Simplifier, values: Values, e: Expr) -> Expr:
     arm = _chosen(e, simplifier)
     if arm is not None and not nodes_of(arm, Undef):
         return _shorter(arm, simplifier)
-    simple = (e.dtype.is_int or e.dtype.is_bool) and not isinstance(e, (Var, IntImm)) and not nodes_of(e, Undef)
-    return _shorter(e, simplifier) if simple else e
+    if isinstance(e, (Var, IntImm)) or nodes_of(e, Undef):
+        return e
+    # of data only parts change; each by itself, since products that wrap are hard for the solver
+    return _shorter(e, simplifier) if e.dtype.is_bool or (e.dtype.is_int and is_index(e)) else e
 
 
 def unhinted(condition: Expr) -> Expr:
