@@ -203,6 +203,8 @@ def test_what_cannot_be_compared(folder: Path, seconds: dict[str, float]) -> Non
         ("bench f.py --compare f.py", "--compare f.py: this is not what vtir bench --json of this version writes"),
         ("bench f.py --json no/where.json", "--json no/where.json: there is no folder no"),
         ("bench f.py --svg f.py --peer numpy --time 0.01s", "f.py: File exists"),
+        ("bench f.py --layout auto", "--layout and --contract are for models"),
+        ("bench gemm --contract", "--layout and --contract are for models"),
         ("bench f.py --sizes 3", "--sizes is for kernels; of a schedule or a model, say --shape name=value"),
     ],
 )  # fmt: skip
@@ -236,6 +238,9 @@ def test_a_model_beside_onnxruntime(folder: Path, model: str) -> None:
     done = invoke("bench", model, "--time", "0.01s", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert re.search(r"^m +1x8 +float32 +1 .* runs/s +–", done.stdout, re.MULTILINE)
+    done = invoke("bench", model, "--time", "0.01s", "--layout", "auto", "--contract", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"planned to auto: conv2d=NCHW\d+c:.*; each a \* b \+ c of a sum is rounded once", done.stdout)
 
 
 def test_a_model_without_onnxruntime(folder: Path, model: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,9 @@ import pytest
 from verified_tir.cli.check import Options as CheckOptions
 from verified_tir.cli.check import run as check
 from verified_tir.cli.plan import Options, run
+from verified_tir.codegen.target import Target
 from verified_tir.graph import Graph, GraphBuilder
+from verified_tir.graph.annotate import blocked_layouts
 from verified_tir.graph.execute import build
 from verified_tir.graph.text import load_graph, save_graph
 
@@ -220,6 +222,22 @@ def test_mistakes(capsys: pytest.CaptureFixture[str], make: Any, layouts: list[s
     code, out, err = plan(capsys, make(), *layouts)
     assert (code, out) == (2, "")
     assert err.startswith(f"vtir: error: {message}") and len(err.splitlines()) == 1, err
+
+
+def test_automatic_layouts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Convolutions get blocks as wide as vectors here; a model without any stays as it is."""
+    (wanted,) = blocked_layouts(Target.host(1)).items()
+    model = saved(small(channels=32))
+    reports = []
+    for text in ("auto", "=".join(wanted)):
+        code, out, err = plan(capsys, model, text, json=True)
+        assert (code, err) == (0, "")
+        reports.append({k: v for k, v in json.loads(out).items() if k not in ("seconds", "layouts")})
+    assert reports[0] == reports[1] and "NCHW" in wanted[1]
+    assert f"(auto: {'='.join(wanted)})" in plan(capsys, model, "auto")[1]
+    assert plan(capsys, onnx_model(), "auto")[0] == 0
+    code, _, err = plan(capsys, model, "auto", "conv2d=NHWC")
+    assert code == 2 and "was given a layout before" in err
 
 
 @pytest.mark.nightly

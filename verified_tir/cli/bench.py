@@ -56,6 +56,7 @@ class Options:
     peers: tuple[str, ...] = ()
     layouts: tuple[str, ...] = ()
     weights: str = "given"
+    contract: bool = False
     seed: int = 0
     json: Path | None = None
     compare: Path | None = None
@@ -148,6 +149,8 @@ def _check(options: Options) -> None:
             raise Unusable(f"{what} is neither a kernel nor a file; {known}")
     if options.sizes and not any(what in KERNELS for what in options.what):
         raise Unusable("--sizes is for kernels; of a schedule or a model, say --shape name=value")
+    if (options.layouts or options.contract) and not any(is_model(Path(what)) for what in options.what):
+        raise Unusable("--layout and --contract are for models")
     if options.json is not None and not options.json.parent.is_dir():
         raise Unusable(f"--json {options.json}: there is no folder {options.json.parent}")
     if options.weights not in ("given", "random"):
@@ -164,7 +167,9 @@ def _cases(options: Options) -> Generator[Case, None, None]:
             for sizes in sizes_of_kernel(what, options.sizes, options.dtype):
                 yield kernel_case(what, sizes, options.dtype, options.threads, options.seed, peers)
         elif is_model(Path(what)):
-            yield model_case(Path(what), shapes, options.layouts, weights, options.threads, options.seed)
+            yield model_case(
+                Path(what), shapes, options.layouts, weights, options.threads, options.seed, contract=options.contract
+            )
         else:
             wanted = sizes_of(shapes)
             path, name = split_schedule(what)

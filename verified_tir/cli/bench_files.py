@@ -162,14 +162,22 @@ def users(texts: Sequence[str]) -> dict[str, Callable[..., object]]:
 
 
 def model_case(
-    path: Path, shapes: Sequence[str], layouts: Sequence[str], weights: int | None, threads: int, seed: int
+    path: Path,
+    shapes: Sequence[str],
+    layouts: Sequence[str],
+    weights: int | None,
+    threads: int,
+    seed: int,
+    *,
+    contract: bool = False,
 ) -> Case:
     """A model, as planned with layouts if any are given, beside onnxruntime.
 
+    :param contract: as for :func:`verified_tir.graph.execute.build`.
     :raises GraphError: if it cannot be read, or its layouts are not there.
     """
     from verified_tir.cli.arrays import input_arrays
-    from verified_tir.cli.models import frozen_by, load_model
+    from verified_tir.cli.models import frozen_by, load_model, spelled
     from verified_tir.cli.plan import planned
     from verified_tir.graph.execute import build as build_graph
 
@@ -186,12 +194,14 @@ def model_case(
             raise CodegenError(plan)
         graph = plan.graph
     between = time.process_time()
-    ours = build_graph(graph, threads=threads)
+    ours = build_graph(graph, threads=threads, contract=contract)
     built = time.process_time()
     try:
         run = session(model.SerializeToString(), threads)
     except Absent as why:
         raise Unusable(f"{path}: no peer of models is here: onnxruntime is {why}") from None
+    notes = [f"planned to {', '.join(spelled(layouts))}"] if layouts else []
+    notes += ["each a * b + c of a sum is rounded once"] if contract else []
     inputs = [i.name for i in run.get_inputs()]
     feed = dict(zip(inputs, (arrays[n] for n in names), strict=True))
     return Case(
@@ -200,7 +210,7 @@ def model_case(
         dtype=str(graph.outputs[0].dtype),
         threads=threads,
         entries={
-            OURS: Entry(lambda: ours.run(arrays), f"planned to {', '.join(layouts)}" if layouts else ""),
+            OURS: Entry(lambda: ours.run(arrays), "; ".join(notes)),
             "onnxruntime": Entry(lambda: run.run(None, feed), "with its optimisations"),
         },
         expected=run.run(None, feed),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from verified_tir.cli.apart import apart
-from verified_tir.cli.options import PipelineText, option
+from verified_tir.cli.options import Contract, PipelineText, option
 
 BENCH = """Time kernels, schedules and models beside everything else that is installed.
 
@@ -25,7 +25,7 @@ Examples:
   vtir bench gemm.py:tiled --shape n=1000             a schedule of yours
   vtir bench gemm --peer numpy --peer torch           beside these only
   vtir bench gemm.py:tiled --peer gemm.py:by_numpy    beside a function of yours
-  vtir bench m.onnx --layout conv2d=NCHW16c           a model, as planned
+  vtir bench m.onnx --layout auto --contract          a model, as planned, with fused multiply-add
   vtir bench gemm --json new.json --compare old.json  what changed since
   vtir bench gemm --svg pictures/ --markdown          a chart; a table for a page
 
@@ -50,7 +50,7 @@ Peer = Annotated[
 ]
 Layout = Annotated[
     list[str],
-    option("--layout", metavar="OPERATOR=LAYOUT", text="Of a model: plan it with this layout first (repeatable)."),
+    option("--layout", metavar="OPERATOR=LAYOUT", text="Plan a model with this layout first; or auto (repeatable)."),
 ]
 Weights = Annotated[str, option("--weights", metavar="given|random", text="Of a model: as in the file, or random.")]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Of the random arrays.")]
@@ -76,6 +76,7 @@ def bench(  # noqa: PLR0913, PLR0917 (each is an option)
     peer: Peer = [],  # noqa: B006
     layout: Layout = [],  # noqa: B006
     weights: Weights = "given",
+    contract: Contract = False,
     seed: Seed = 0,
     json: JsonFile = None,
     compare: Old = None,
@@ -91,7 +92,7 @@ def bench(  # noqa: PLR0913, PLR0917 (each is an option)
         return run(
             Options(
                 tuple(what), sizes, dtype, threads, time, tuple(shape), pipeline, tuple(peer), tuple(layout), weights,
-                seed, json, compare, tolerance, svg, markdown,
+                contract, seed, json, compare, tolerance, svg, markdown,
             )
         )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from verified_tir.cli.apart import apart
-from verified_tir.cli.options import Json, NoCache, PipelineText, Quiet, Where, option
+from verified_tir.cli.options import Contract, Json, NoCache, PipelineText, Quiet, Where, option
 
 PLAN = """Choose layouts for a whole model; every program that changes is proved.
 
@@ -19,6 +19,7 @@ What they are for is said, and where and why a layout went no further.
 Examples:
 
 \b
+  vtir plan resnet50.onnx --layout auto                          blocks as wide as vectors here
   vtir plan resnet50.onnx --layout conv2d=NCHW16c                what is left, what was proved
   vtir plan m.onnx --layout conv2d=NHWC --shape data=1x3x224x224 a model with open shapes
   vtir plan m.onnx --layout conv2d=NCHW8c --certify proofs/      vtir check proofs/ --solver both
@@ -42,20 +43,20 @@ Examples:
   vtir run f.py --shape n=1000 --seed 3   other sizes, other arrays
   vtir run m.onnx --input data=x.npy --expected y.npy
   vtir run m.onnx --weights random --compare onnxruntime
-  vtir run m.onnx --layout conv2d=NCHW16c --compare unplanned
+  vtir run m.onnx --layout auto --compare unplanned
   vtir run m.onnx --threads 2             large nests in parallel: the same bits
 
 Exit code: 0; 1 if the function was refused, or the results differ; 2 for a mistake in the file or the options.
 """
 
-_LAYOUT = "Give these operators this layout, as in conv2d=NCHW16c (repeatable)."
+_LAYOUT = "Give these operators this layout, as in conv2d=NCHW16c; or auto: what is fast here (repeatable)."
 _FLOW = "How layouts pass through other operators: from results to operands, or from operands to results."
 _SHAPE = "The shape of an input, as in data=1x3x224x224, or the size of a dimension, as in batch=4."
 _INPUT = "What an input is: FILE.npy, FILE.pb, random or ramp (a model's; repeatable)."
 _EXPECTED = "What a model's results must be, in their order (.npy, .pb; repeatable)."
 _COMPARE = "Hold a model's results against those of onnxruntime, interpreter or unplanned (repeatable)."
 _WEIGHTS = "Of a model: as in the file, or random."
-_PLANNED = "Run a model as planned with this layout, as in conv2d=NCHW16c (repeatable)."
+_PLANNED = "Run a model as planned with this layout, as in conv2d=NCHW16c; or auto (repeatable)."
 
 _PAD = (
     "Dimensions that are not multiples of their tile: those larger than it are padded and smaller ones where that is "
@@ -92,10 +93,6 @@ Atol = Annotated[
     typer.Option(
         "--atol", metavar="X", min=0, help="Absolute one; 1e-5 of the largest unless given.", show_default=False
     ),
-]
-Contract = Annotated[
-    bool,
-    typer.Option("--contract", help="In a model's sums of products, round each a * b + c once (fused multiply-add)."),
 ]
 Threads = Annotated[
     int | None,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from verified_tir.graph.options import Frozen
 
 Progress = Callable[[int, int, str], None]
+AUTOMATIC: Final = "auto"
+"""As ``--layout``: what is fast on this machine."""
 PADDED: Final = ("large", "always", "never")
 
 
@@ -85,12 +87,14 @@ def _sizes(texts: Sequence[str]) -> dict[str, int | tuple[int, ...]]:
 
 
 def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[Node, Frozen]:
-    """The nodes that ``--layout conv2d=NCHW16c`` speaks of, with their layouts.
+    """The nodes that ``--layout conv2d=NCHW16c`` speaks of, with their layouts; ``auto`` speaks of those that this
+    machine computes faster in another layout.
 
     :param pad: which dimensions are padded that are not multiples of their tile (``--pad``).
     :raises GraphError: for a text that names no operator or layout, or an operator that no node of the graph has.
     """
-    from verified_tir.graph.annotate import Annotations
+    from verified_tir.codegen.target import Target
+    from verified_tir.graph.annotate import Annotations, blocked_layouts
     from verified_tir.ir.node import IRError
 
     if pad not in PADDED:
@@ -98,13 +102,15 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
     frozen: dict[Node, Frozen] = {}
     for text in texts:
         name, equals, layout = (part.strip() for part in text.partition("="))
-        if not equals or not name or not layout:
-            raise GraphError(f"--layout {text}: write operator=layout, as in conv2d=NCHW16c")
+        automatic = text.strip() == AUTOMATIC
+        if not automatic and not (equals and name and layout):
+            raise GraphError(f"--layout {text}: write operator=layout, as in conv2d=NCHW16c, or {AUTOMATIC}")
+        wanted = blocked_layouts(Target.host(1)) if automatic else {name: layout}
         try:
-            found = Annotations({name: layout}, pad=cast("Pad", pad)).frozen(graph)
+            found = Annotations(wanted, pad=cast("Pad", pad)).frozen(graph)
         except (GraphError, IRError) as problem:
             raise GraphError(f"--layout {text}: {problem}") from None
-        if not found:
+        if not found and not automatic:
             has = ", ".join(sorted({n.op.removeprefix("nn.") for n in graph.nodes})) or "no nodes"
             raise GraphError(f"--layout {text}: no node of {graph.name} is a {name}; it has {has}")
         twice = [n for n in found if n in frozen]
@@ -112,6 +118,15 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
             raise GraphError(f"--layout {text}: {twice[0]} was given a layout before")
         frozen.update(found)
     return frozen
+
+
+def spelled(texts: Sequence[str]) -> tuple[str, ...]:
+    """The texts of ``--layout`` as they are shown: with what ``auto`` stands for on this machine."""
+    from verified_tir.codegen.target import Target
+    from verified_tir.graph.annotate import blocked_layouts
+
+    here = ", ".join(f"{name}={layout}" for name, layout in blocked_layouts(Target.host(1)).items())
+    return tuple(f"{AUTOMATIC}: {here}" if text.strip() == AUTOMATIC else text for text in texts)
 
 
 @contextmanager

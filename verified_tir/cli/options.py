@@ -30,3 +30,7 @@ Executor = Annotated[
     str, typer.Option("--executor", metavar="processes|dask[:ADDRESS]", help="Where to work, with several jobs.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Number of processes; 0 for one per core.")]
+Contract = Annotated[
+    bool,
+    typer.Option("--contract", help="In a model's sums of products, round each a * b + c once (fused multiply-add)."),
+]

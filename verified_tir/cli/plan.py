@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 from verified_tir import __version__
 from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.lower import complain
-from verified_tir.cli.models import bar, frozen_by, load_model
+from verified_tir.cli.models import bar, frozen_by, load_model, spelled
 from verified_tir.graph.errors import GraphError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _run(options: Options) -> int:
     from verified_tir.graph.report import report_of
 
     if not options.layouts and not options.hoist:
-        raise GraphError("say which operators shall have which layouts, as in --layout conv2d=NCHW16c")
+        raise GraphError("say which operators shall have which layouts, as in --layout conv2d=NCHW16c, or auto")
     if options.operators and options.certify is not None:
         raise GraphError("--operators and --certify exclude each other: certificates are about moved programs")
     start = time.perf_counter()
@@ -105,7 +105,7 @@ def _run(options: Options) -> int:
     else:
         from verified_tir.cli.plan_report import show
 
-        show(report, options.layouts, written, verbose=options.verbose, quiet=options.quiet)
+        show(report, spelled(options.layouts), written, verbose=options.verbose, quiet=options.quiet)
     return 0
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 COMPARED = ("onnxruntime", "interpreter", "unplanned")
+SLOW = 0.1
+"""Seconds of a run from which on it is said that there are faster layouts."""
 
 
 @final
@@ -246,6 +248,8 @@ def _show(options: Options, ran: Ran) -> None:
         print(f"  contracted (each a * b + c rounded once): {', '.join(ran.contracted) or 'nothing'}")
     for c in ran.compared:
         print(f"  {_sentence(c)}")
+    if not options.layouts and ran.seconds["one run"] > SLOW and any(n.op == "nn.conv2d" for n in ran.graph.nodes):
+        print("vtir: convolutions are faster in blocks of channels; try --layout auto", file=sys.stderr)
 
 
 def _sentence(c: Compared) -> str:

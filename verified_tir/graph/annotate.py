@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias, final
 
+from verified_tir.codegen.target import Target
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Graph, Node, Value
 from verified_tir.graph.layouts import Layout, whole_tiles, with_value
@@ -97,6 +98,16 @@ def _map(parts: tuple[tuple[str, str, str], ...], tile_of: tuple[tuple[str, int]
         return found
 
     return IndexMap.from_func(of, len(plain))
+
+
+def blocked_layouts(target: Target) -> dict[str, str]:
+    """The layouts in which models run fast on a machine, by operator: convolutions work on blocks of as many channels
+    as there are float32 in a vector.
+
+    What ``--layout auto`` means: ``Annotations(blocked_layouts(Target.host()))``.
+    """
+    n = max(4, target.vector_bits // 32)
+    return {"conv2d": f"NCHW{n}c:OI{n}iHW{n}o"}
 
 
 @final
