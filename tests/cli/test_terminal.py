@@ -192,7 +192,8 @@ _NOT_FOR_A_LIST = {
         (["--help"], _HEAVY | _NOT_FOR_A_LIST),
         pytest.param(["-h"], _HEAVY | _NOT_FOR_A_LIST, marks=pytest.mark.nightly),
         pytest.param(["--version"], _HEAVY | _NOT_FOR_A_LIST | {"rich"}, marks=pytest.mark.nightly),
-        pytest.param(["verify", "--help"], _HEAVY, marks=pytest.mark.nightly),
+        pytest.param(["verify", "--help"], _HEAVY | {"verified_tir.ir.script"}, marks=pytest.mark.nightly),
+        pytest.param(["bench", "--help"], _HEAVY | {"verified_tir.ir.script"}, marks=pytest.mark.nightly),
     ],
 )
 def test_help_imports_nothing_heavy(arguments: list[str], unwanted: set[str], tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, assert_never, get_args
+from typing import TYPE_CHECKING, Final, Literal, assert_never, get_args
 
-from verified_tir.report.model import Report
+if TYPE_CHECKING:
+    from verified_tir.report.model import Report
 
 Format = Literal["text", "json", "junit", "sarif", "github"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
