@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 import pickle
 import queue
-import sys
 import threading
 from typing import IO, Any, Final
 
 from verified_tir.activity import watched
-from verified_tir.child.worker import end_group
+from verified_tir.child.worker import end_group, taken_streams
 
 LENGTH: Final = 8
 """Bytes that say how long a message is."""
@@ -38,11 +37,7 @@ def read_message(stream: IO[bytes]) -> bytes | None:
 
 def serve() -> None:
     """Make the calls that come in until the parent ends."""
-    channel = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what is printed on the way must not come between the messages
-    calls = os.fdopen(os.dup(0), "rb")
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (as long as the process)
+    calls, channel = taken_streams()
     me = os.getpid()
 
     def send(kind: str, *content: object) -> None:

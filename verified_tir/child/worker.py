@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 Answer: TypeAlias = Callable[[object], None]
 """Sends one JSON value to the parent."""
@@ -22,30 +22,38 @@ def work(handle: Callable[[Any, Answer], None], memory: int | None = None) -> No
 
     :param memory: bytes of address space that may be used; more is a ``MemoryError``.
     """
-    channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what is printed on the way must not come between the answers
-    line = sys.stdin.buffer.readline()
+    parent, channel = taken_streams()
+    line = parent.readline()
     if not line:  # the parent has ended without a request
         return
     request = json.loads(line)
-    parent = os.dup(0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (as long as the process)
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     if memory is not None:
         _limit(memory)
 
     def answer(value: object) -> None:
-        channel.write(json.dumps(value) + "\n")
+        channel.write(json.dumps(value).encode() + b"\n")
         channel.flush()
 
     handle(request, answer)
     answer(None)
 
 
-def _end_with_parent(parent: int) -> None:
-    while os.read(parent, 4096):
+def taken_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """What the standard input and output were.
+
+    From now on what is printed goes to the standard error, so that it does not come between answers, and nothing is
+    read.
+    """
+    given, channel = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (as long as the process)
+    return given, channel
+
+
+def _end_with_parent(parent: IO[bytes]) -> None:
+    while parent.read(1):
         pass
     end_group()
 
