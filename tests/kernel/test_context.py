@@ -266,8 +266,8 @@ def test_which_statements_are_remembered_as_having_assumed_something() -> None:
     silent = "for i in range(4):\n    A[i] = 1\n"
     asserts = "for i in range(4):\n    assert X[i] > 0, 'no'\n"
     where = at_last_store(silent + assumes + silent + asserts + "B[0] = 1")
-    assert [type(stmt.body).__name__ for _, stmt in where.observed] == ["Assume", "Assert"]  # type: ignore[attr-defined]
-    before, _ = where.observed[1]
+    assert [type(stmt.body).__name__ for stmt in (run.stmt for run in where.observed)] == ["Assume", "Assert"]  # type: ignore[attr-defined]
+    before = where.observed[1].memory
     assert before is not where.memory and [v.name for v in before] == ["X"]  # nothing else is read or written there
 
 

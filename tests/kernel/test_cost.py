@@ -34,9 +34,9 @@ def walked_past(n: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int, int]
         execute(self, stmt)
 
     def measured(self: Context, stmt: Stmt, *reached: Any, **after: Any) -> object:
-        memory = ran(self, stmt, *reached, **after)
-        kept.append(len(memory))
-        return memory
+        event = ran(self, stmt, *reached, **after)
+        kept.append(len(event.memory))
+        return event
 
     monkeypatch.setattr(Context, "execute", counted)
     monkeypatch.setattr(Context, "ran", measured)

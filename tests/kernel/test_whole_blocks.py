@@ -119,7 +119,7 @@ def test_a_part_of_a_statement_begins_with_the_same_memory() -> None:
         inside = begun.fork()
         inside.execute(whole)
         done = inside.memory[buffer(func, "A").data]
-        inside = inside.at(begun.memory)
+        inside = inside.at(begun.memory, begun.env)
         first, *_ = ir.sub_statements(inside.enter(whole, 0))
         inside.execute(first)
         known = Prover(Solver()).known(inside, ())

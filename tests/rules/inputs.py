@@ -1,6 +1,7 @@
 """Small inputs in a few patterns: for programs of families, whose extents are known.
 
-Five patterns of contents, the last two with elements that are undefined.
+Seven patterns of contents, two of them with elements that are undefined; the last two have negative integers between
+others, which tells apart what one iteration found true from what all do.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ INTEGERS = (
     (2, 0, 1, 3, 3, 0, 1, 1),
     (-1, 1, 0, 2, -2, 5, 1, 0),
     (1, 1, 1, 1, 1, 1, 1, 1),
+    (0, -5, 1, 0, 2, 0, -1, 3),
+    (-1, 1, 0, 2, 0, 3, 0, -2),
 )
 FLOATS = (
     (1.0, 2.0, -0.0, 3.0, 0.5, -2.0, 1.0, 4.0),
@@ -34,6 +37,8 @@ FLOATS = (
     (np.nan, 1.0, np.inf, -0.0, -np.inf, 2.0, np.nan, 1e38),
     (-1.0, 0.0, 2.5, np.inf, -0.0, np.nan, 0.0, -3.0),
     (-0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0, -0.0),
+    (0.0, -5.0, 1.0, -0.0, 2.0, 0.0, -1.0, 3.0),
+    (-1.0, 1.0, 0.0, 2.0, 0.0, 3.0, -0.0, -2.0),
 )
 
 
@@ -56,16 +61,16 @@ def symbols(func: PrimFunc) -> list[Var]:
 
 
 def inputs_of(func: PrimFunc, sizes: tuple[int, ...] = (0, 1, 2, 3)) -> list[Input]:
-    """Small inputs: five patterns of contents, each size of the symbols with at least two of them."""
+    """Small inputs: all patterns of contents, each size of the symbols with at least two of the first five."""
     scalars = symbols(func)
     if not scalars:
-        return [_input(func, {}, k) for k in range(5)]
+        return [_input(func, {}, k) for k in range(len(INTEGERS))]
     turns = itertools.count()
     return [
         _input(func, dict(zip(scalars, values, strict=True)), next(turns) % 5)
         for values in itertools.product(sizes, repeat=len(scalars))
         for _ in range(2 if len(scalars) == 1 else 1)
-    ]
+    ] + [_input(func, dict.fromkeys(scalars, sizes[-1]), k) for k in range(5, len(INTEGERS))]
 
 
 def _input(func: PrimFunc, scalars: Mapping[Var, int], turn: int) -> Input:

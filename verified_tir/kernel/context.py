@@ -7,7 +7,7 @@ that reaches the place has been through.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import final
 
@@ -39,8 +39,8 @@ class Context:
     functions: dict[object, tuple[Version, ir.Buffer]]
     """What the functions of the logic stand for that give elements of memory: a version, seen through a view; shared by
     all forks."""
-    observed: list[tuple[Memory, ir.Stmt]] = field(default_factory=list)
-    """Statements that ran and assumed something, each with the memory it started from."""
+    observed: list[Ran] = field(default_factory=list)
+    """Statements that ran and assumed something."""
     shadow: ir.Var | None = None
     """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
     blocks: dict[object, ir.Var] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Context:
 
     def fork(self) -> Context:
         """A copy that can be walked on without changing this one."""
-        return self.at(self.memory)
+        return self.at(self.memory, self.env)
 
     def bound(self, variables: Iterable[ir.Var], values: Iterable[Term]) -> Context:
         """A fork in which variables have these values."""
@@ -63,10 +63,10 @@ class Context:
         here.env.update({v: Encoded(x, f.TRUE, False) for v, x in zip(variables, values, strict=True)})
         return here
 
-    def at(self, memory: Memory) -> Context:
-        """A copy in which the blocks have other versions: those before a statement, for instance."""
+    def at(self, memory: Memory, env: Mapping[ir.Var, Encoded]) -> Context:
+        """A copy in which blocks have other versions, and variables other values: those before a run, for instance."""
         return replace(
-            self, path=[*self.path], env={**self.env}, memory={**memory}, observed=[*self.observed], seen={*self.seen}
+            self, path=[*self.path], env={**env}, memory={**memory}, observed=[*self.observed], seen={*self.seen}
         )
 
     def new_versions(self, event: Event, *blocks: ir.Var) -> Memory:
@@ -221,21 +221,22 @@ class Context:
         self.path.extend((f.le(low, v), f.lt(v, f.add(low, extent))))
         return v
 
-    def ran(self, stmt: ir.Stmt, reached: Term | None = None, after: Memory | None = None) -> Memory:
+    def ran(self, stmt: ir.Stmt, reached: Term | None = None, after: Memory | None = None) -> Ran:
         """Arbitrarily many iterations of a loop may have run; or (``after``) a statement has run to its end: new
         versions of all that it may write.
 
         :param reached: the value of the loop's variable in the iteration that begins.  Those before it are smaller.
-        :return: what it starts from, of the blocks that it may read or write: no load in it is of another one.
+        :return: the event; its memory is of the blocks that it may read or write: no load in it is of another one.
         """
         reads, writes = effects(stmt)
         if EVERYTHING in writes:
             reads, writes = (), tuple(self.memory)
         before = {data: self.memory[data] for data in (*reads, *writes) if data in self.memory}
-        new = self.new_versions(Ran(before, stmt, after, reached), *[data for data in writes if data in before])
+        event = Ran(before, {**self.env}, stmt, after, reached)
+        new = self.new_versions(event, *[data for data in writes if data in before])
         if after is not None:
             after.update(new)
-        return before
+        return event
 
     def execute(self, stmt: ir.Stmt) -> None:
         """Walk past a statement that has run to its end."""
@@ -258,9 +259,9 @@ class Context:
                 self.execute(body)
                 del self.memory[b.data]
             case _:
-                before = self.ran(stmt, after=Memory())
+                event = self.ran(stmt, after=Memory())
                 if assumes(stmt):
-                    self.observed.append((before, stmt))
+                    self.observed.append(event)
 
     def evaluated(self, expr: ir.Expr, *, claim: bool = False) -> Encoded:
         """The value of an expression (an assumed ``claim``) that is evaluated here.

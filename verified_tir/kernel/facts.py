@@ -267,8 +267,8 @@ class Known:
         if not self._reached(e):
             return ()
         if e not in self._ended:
-            seen = [(m, stmt) for m, stmt in self.context.observed if m.get(e.version.block) is e.version]
-            runs, run = [instance(self.context.at(m), stmt) for m, stmt in seen], self.run(e)
+            seen = [r for r in self.context.observed if r.memory.get(e.version.block) is e.version]
+            runs, run = [instance(self.context.at(r.memory, r.env), r.stmt) for r in seen], self.run(e)
             if run is not None and run.event.after is not None:
                 runs.append(run.instance)
             self._ended[e] = tuple(runs)

@@ -147,13 +147,13 @@ def uninitialised(known: Known, version: Version, blocks: frozenset[ir.Var]) -> 
         case Stored(before=before, value=value) if known.is_initialised(before):
             claim = f"what is stored to {version.block.name} is defined"
             return frozenset() if known.follows(value.defined, claim) else blocks
-        case Ran(memory=memory, stmt=stmt) if EVERYTHING not in written_blocks(stmt) and all(
+        case Ran(memory=memory, env=env, stmt=stmt) if EVERYTHING not in written_blocks(stmt) and all(
             data in memory and known.is_initialised(memory[data]) for data in blocks
         ):
             invariant = Invariant("is defined, if all blocks it is computed from are initialised", DEFINED, blocks)
             for path, s in ir.places(stmt, lambda s: isinstance(s, ir.Store)):
                 if isinstance(s, ir.Store) and s.buffer.data in blocks:
-                    if not kept(known, context.at(memory), stmt, invariant, [path]):
+                    if not kept(known, context.at(memory, env), stmt, invariant, [path]):
                         return frozenset({s.buffer.data})
             return frozenset()
     return blocks

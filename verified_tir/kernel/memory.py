@@ -8,6 +8,7 @@ write a block gives it a new version; what is known about the old one is carried
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
@@ -87,12 +88,14 @@ class Stored:
 class Ran:
     """A statement ran that may have written the block, or began to.
 
-    ``memory`` is what it started from, ``after`` what it left of all the blocks that it may have written.  If that is
-    ``None`` it has not ended, and this is an arbitrary moment of it: the head of an iteration, for instance.
+    ``memory`` is what it started from, ``env`` what the variables around it were (the same statement may run again, in
+    another iteration of a loop further out), ``after`` what it left of all the blocks that it may have written.  If
+    that is ``None`` it has not ended, and this is an arbitrary moment of it: the head of an iteration, for instance.
     ``reached`` is the value of a ``for`` loop's variable there, if known: only iterations before it have run.
     """
 
     memory: Memory
+    env: Mapping[ir.Var, Encoded]
     stmt: ir.Stmt
     after: Memory | None = None
     reached: Term | None = None

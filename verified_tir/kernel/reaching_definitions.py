@@ -84,7 +84,7 @@ def ran(known: Known, e: Element, event: Ran, older: Element) -> Run | None:
     """The run that made the element's version; ``None`` if it does not say which elements it stores to."""
     if EVERYTHING in written_blocks(event.stmt):
         return None
-    before = known.context.at(event.memory)
+    before = known.context.at(event.memory, event.env)
     found = instance(before, event.stmt)
     stores = found.stores_to(e.version.block)
     if any(a.buffer.dtype.scalar is not e.buffer.dtype.scalar for a in stores):

@@ -119,7 +119,9 @@ class Recompute:
         yield from safely(now, self.new, {0: self.instance}, (), self.path)
         place = Skeleton(self.new).enter(now, 0)
         w = place.at(self.instance)
-        again = enter(place.context.at(origin.memory), whole, inside, w)  # nothing in P changes what this reads
+        again = enter(
+            place.context.at(origin.memory, place.context.env), whole, inside, w
+        )  # nothing in P changes what this reads
         claim = "the recomputed instance has run before"
         yield Question("recompute", claim, place.context, (), f.and_(*again.domain), self.path, "after")
         again.context.ran(whole)  # P has been running for a while when it gets to the source
