@@ -214,9 +214,9 @@ def leading_to(context: Context, node: ir.Node, step: int) -> tuple[Term, ...]:
         case ir.Call(op=op) if not ir.is_pure(op):
             raise Misfit(f"{op} may take its argument by address and not by value")
         case ir.Binary(op="and", a=c) if step == 1 and c.dtype.lanes == 1:
-            return (context.encoder().value(c),)
+            return (context.encoder().claim(c).value,)
         case ir.Binary(op="or", a=c) if step == 1 and c.dtype.lanes == 1:
-            return (f.not_(context.encoder().value(c)),)
+            return (f.not_(context.encoder().claim(c).value),)
         case ir.IfThenElse(condition=c) if step > 0:
             value = context.encoder().value(c)
             return (value if step == 1 else f.not_(value),)
