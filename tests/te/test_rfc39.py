@@ -234,7 +234,7 @@ def test_a_reduction_keeps_its_loops_and_their_places() -> None:
             with T.sblock("B"):
                 if k_0 * 4 + k_1 == 0:
                     B[j, i_0, i_1] = 0
-                B[j, i_0, i_1] = B[j, i_0, i_1] + A[4 * i_0 + i_1, 4 * k_0 + k_1] * j"""
+                B[j, i_0, i_1] = B[j, i_0, i_1] + A[4 * i_0 + i_1, k_0 * 4 + k_1] * j"""
     )
 
 

@@ -2,16 +2,18 @@
 
 A licence to reassociate belongs to the program that a theorem begins with: a set of blocks.  Whatever stores an element
 of a licensed block as ``B[x] = B[x] ⊕ e`` (or binds what B[x] holds by a let, and stores that ⊕ e) adds a term to what
-B[x] holds; any other store begins anew.  The theorem then says: *for some tree over the terms of each such element,
-one and the same wherever the element is read, the new program does what the old one does with the values of these
-trees*.
+B[x] holds; any other store begins anew.  A term that is neutral for its ⊕ where it is added is none: such a store is as
+if it were not there, and so is one of what B[x] holds.  The theorem then says: *for some tree over the terms of each
+such element, one and the same wherever the element is read, the new program does what the old one does with the values
+of these trees*.
 
 So every proof has to hold of all trees.  Two things see to that:
 
 * What is stored to a licensed block is itself, if nothing was computed from memory that the program writes: the element
   then begins with this one term.  Otherwise it is a new unknown, and only that is known which is true of every tree: a
   sum of floats is -0.0 only if all of its terms are (``x + y`` is -0.0 only if x and y are: IEEE 754, rounding to
-  nearest).
+  nearest).  Of a minimum, which is a choice by a comparison of the element, that is not so: of 0.0 and -0.0 it is the
+  second.
 * No premise may mention the value of a licensed element (:func:`usable`), unless it is one of those, or a fact that was
   shown of the contents of a licensed block and does no more than compare them (:func:`only_compares`).  A branch that
   was taken, an assumption, the contents of another block: whatever they say of such a value holds of one tree, and what
@@ -30,7 +32,7 @@ trees, and is proved with like any other.  A later licence proves all steps agai
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from verified_tir import ir
 from verified_tir.logic import formula as f
@@ -52,16 +54,17 @@ def stored(
     if held.value.sort not in f.FLOAT_SORTS:
         return held, ()
     negative = f.eq(held.value, f.negative_zero(held.value.sort))
-    return held, (f.implies(negative, _may_be_negative_zero(value.value)),)
+    return held, (f.implies(negative, _may_be_negative_zero(value.value, lambda c: usable(c, blocks, written))),)
 
 
-def _may_be_negative_zero(t: Term) -> Term:
-    """When the terms that make up a value may all be -0.0."""
+def _may_be_negative_zero(t: Term, is_known: Callable[[Term], bool]) -> Term:
+    """When the terms that make up a value may all be -0.0.  The arm of a choice counts, if it is the same in each tree:
+    if its condition ``is_known``."""
     match t.op:
         case "fp.add":
-            return f.and_(*[_may_be_negative_zero(a) for a in t.args])
-        case "ite":
-            return f.ite(t.args[0], _may_be_negative_zero(t.args[1]), _may_be_negative_zero(t.args[2]))
+            return f.and_(*[_may_be_negative_zero(a, is_known) for a in t.args])
+        case "ite" if is_known(t.args[0]):
+            return f.ite(t.args[0], *[_may_be_negative_zero(a, is_known) for a in t.args[1:]])
         case "app" | "var" | "const":
             return f.eq(t, f.negative_zero(t.sort))
     return f.TRUE
