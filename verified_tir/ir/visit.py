@@ -125,9 +125,7 @@ def rewrite(node: N, f: Callable[[Node], Node | None]) -> N:
 
 def substitute(node: N, mapping: Mapping[Var, Expr]) -> N:
     """Replace free occurrences of variables (binders have unique variables, so nothing can be captured)."""
-    if not mapping:
-        return node
-    return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Var) else None)
+    return rewrite(node, lambda n: mapping.get(n) if isinstance(n, Var) else None) if mapping else node
 
 
 def mentions(node: Node, wanted: frozenset[Var]) -> bool:

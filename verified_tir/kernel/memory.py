@@ -8,7 +8,6 @@ write a block gives it a new version; what is known about the old one is carried
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
@@ -95,7 +94,7 @@ class Ran:
     """
 
     memory: Memory
-    env: Mapping[ir.Var, Encoded]
+    env: dict[ir.Var, Encoded]
     stmt: ir.Stmt
     after: Memory | None = None
     reached: Term | None = None

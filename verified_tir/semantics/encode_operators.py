@@ -16,9 +16,7 @@ from verified_tir.logic.formula import Term
 
 def sort_of(dtype: ir.DType) -> str:
     """The sort of one lane of ``dtype``."""
-    if dtype.is_float:
-        return ir.FLOATS[dtype.scalar].sort
-    return f.BOOL if dtype.is_bool else f.INT
+    return ir.FLOATS[dtype.scalar].sort if dtype.is_float else f.BOOL if dtype.is_bool else f.INT
 
 
 def in_range(value: Term, dtype: ir.DType) -> Term:
