@@ -97,7 +97,7 @@ class Rewrite:
             edits.setdefault(e.path, {})[e.where] = e.new
         for path, stmt, here in context_at(before, self.path, entry).places(new, wanted=edits):
             if path in edits:
-                edited = _Place(here, stmt, (*self.path, *path), owed).edited(stmt, edits[path])
+                edited = _Place(here.fork(), stmt, (*self.path, *path), owed).edited(stmt, edits[path])
                 assert isinstance(edited, ir.Stmt)
                 new = ir.put(new, path, edited)  # what lies within is edited later
         return Rewritten(before.with_body(ir.put(before.body, self.path, new)), owed)
