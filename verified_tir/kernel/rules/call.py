@@ -16,7 +16,8 @@ that f leaves, or more defined.  Neither touches anything else.  The rest of the
 it did.  What f assumes stands in the statement, so it is true there.
 
 A parameter's strides and offset are what it declares; if it declares none, nobody can tell them, unless its block is
-known by a pointer or seen through another view: then the argument is a whole block.  Not followed, and refused: lemmas
+known by a pointer or seen through another view: then the argument is a whole block.  What a licence leaves open is not
+passed as a scalar: a sum that goes on from it in f would begin anew there.  Not followed, and refused: lemmas
 that change the layout of a parameter or the order of float sums, opaque calls, assertions and ``while`` loops in them.
 A lemma that rests on an axiom is one with an opaque call; one that changes no layout (its relation is empty) ends with
 the parameters that it began with.
@@ -171,8 +172,9 @@ def _constant(context: Context, func: ir.PrimFunc, v: ir.Var, e: ir.Expr) -> Enc
     if any(isinstance(n, (ir.Load, ir.Call, ir.Undef, ir.LetExpr)) for n in ir.walk(e)):
         raise Misfit(f"{v.name} of {func.name} would be computed from memory; bind it by a let first")
     value = context.encoder().encode(e)
-    if value.data and not v.dtype.is_float:
-        raise Misfit(f"{v.name} of {func.name} would be data, which wraps where a parameter may not overflow")
+    if not context.usable(value.value) or (value.data and not v.dtype.is_float):
+        what = "data, which wraps where a parameter may not overflow, or a sum whose order is open"
+        raise Misfit(f"{v.name} of {func.name} would be {what}")
     return value
 
 
