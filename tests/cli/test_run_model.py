@@ -217,3 +217,55 @@ def test_the_number_of_threads_of_a_function() -> None:
     assert report["threads"] == 2 and report["functions"][0]["checked"]
     refused = invoke("run", "f.py:good", "--threads", "0", cwd=Path())
     assert refused.returncode == 2 and "--threads" in refused.stderr
+
+
+def two_results() -> Path:
+    """An ONNX model of x, of four numbers: a is |x|, b is -x."""
+    from onnx import TensorProto, helper
+
+    x, a, b = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [4]) for n in "xab")
+    nodes = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["b"])]
+    made = helper.make_model(helper.make_graph(nodes, "g", [x], [a, b]), opset_imports=[helper.make_opsetid("", 13)])
+    made.ir_version = 8
+    onnx.save(made, "two.onnx")
+    x4 = np.arange(4, dtype=np.float32)
+    for name, array in {"x": x4, "b": -x4, "wrong": x4 + 9, "inf": [np.nan, 1, np.inf, 3]}.items():
+        np.save(f"{name}.npy", np.asarray(array, np.float32))
+    return Path("two.onnx")
+
+
+def test_no_expected_file_is_dropped(capsys: pytest.CaptureFixture[str]) -> None:
+    model = two_results()
+    code, out, _ = run_it(capsys, model, inputs=("x=x.npy",), expected=("b=b.npy", "wrong.npy"))
+    assert code == 1
+    assert "a: DIFFERS from the expected file" in out and "b: as the expected file" in out
+    assert run_it(capsys, model, inputs=("x=x.npy",), expected=("b=b.npy", "x.npy"))[0] == 0
+    for twice in (("b=wrong.npy", "b=b.npy"), ("x.npy", "b.npy", "b=b.npy")):
+        code, out, err = run_it(capsys, model, inputs=("x=x.npy",), expected=twice)
+        assert (code, out, err) == (2, "", "vtir: error: --expected b=b.npy: b is given twice [VT0011]\n")
+
+
+def test_nan_and_infinity_on_one_side_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run_it(capsys, two_results(), inputs=("x=x.npy",), expected=("a=inf.npy",))
+    assert code == 1
+    said = (
+        "DIFFERS from the expected file in a: 2 of 4 elements are NaN or infinite on one side and not the same on the"
+    )
+    assert f"{said} other (the rest at most 0 off, values up to 3)" in out
+    assert run_it(capsys, "two.onnx", inputs=("x=inf.npy",), expected=("a=inf.npy",))[0] == 0
+
+
+def test_bfloat16_is_held_against_the_tolerance(capsys: pytest.CaptureFixture[str]) -> None:
+    import ml_dtypes
+    from onnx import TensorProto, helper, numpy_helper
+
+    x, y = (helper.make_tensor_value_info(n, TensorProto.BFLOAT16, [4]) for n in "xy")
+    graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [x], [y])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), "bf.onnx")
+    values = np.array([1, 2, 3, 4], ml_dtypes.bfloat16)
+    for name, array in {"x": values, "y": -values * ml_dtypes.bfloat16(1.01)}.items():
+        Path(f"{name}.pb").write_bytes(numpy_helper.from_array(array).SerializeToString())
+    for rtol, found in ((0.1, 0), (1e-4, 1)):
+        code, out, _ = run_it(capsys, "bf.onnx", inputs=("x=x.pb",), expected=("y.pb",), rtol=rtol, atol=0.0)
+        assert code == found
+        assert ("y: as the expected file (at most 0.0" in out) == (code == 0)

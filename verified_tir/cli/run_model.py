@@ -155,15 +155,21 @@ def _run(options: Options) -> Ran:
 
 
 def _expected(graph: Graph, texts: Sequence[str]) -> dict[int, Array]:
-    """The arrays of ``--expected FILE`` or ``result=FILE``, by the number of the result."""
+    """The arrays of ``--expected FILE`` or ``result=FILE``, by the number of the result.
+
+    A file without a name is the first result that has none yet.
+    """
     names = [v.name for v in graph.outputs]
     found: dict[int, Array] = {}
     for text in texts:
         name, equals, path = text.partition("=")
-        k = names.index(name) if equals and name in names else len(found)
+        named = bool(equals) and name in names
+        k = names.index(name) if named else next((k for k in range(len(names)) if k not in found), len(names))
         if k >= len(names):
             raise GraphError(f"--expected {text}: the model has {len(names)} results: {', '.join(names)}")
-        found[k] = read_array(Path(path if equals and name in names else text))
+        if k in found:
+            raise GraphError(f"--expected {text}: {name} is given twice")
+        found[k] = read_array(Path(path if named else text))
     return found
 
 
@@ -219,20 +225,30 @@ def _compared(what: str, name: str, got: Array, want: Array, options: Options, *
         return Compared(what, name, np.inf, 0.0, agrees=False, exact=exact, problem=problem)
     if got.size == 0:
         return Compared(what, name, 0.0, 0.0, agrees=True, exact=exact)
-    if exact or got.dtype.kind != "f":
+    wide, other = got.astype(np.float64), want.astype(np.float64)
+    off, apart = _apart(wide, other)
+    if exact or got.dtype.kind not in "fV":  # V: types of ml_dtypes
         from verified_tir.semantics.interpreter.outcome import same_bits
 
         same = bool(same_bits(got, want).all())
-        off = 0.0 if same else float(np.nanmax(np.abs(got.astype(np.float64) - want.astype(np.float64))))
-        return Compared(what, name, off, 0.0, agrees=same, exact=True)
-    wide, other = got.astype(np.float64), want.astype(np.float64)
+        return Compared(what, name, 0.0 if same else off, 0.0, agrees=same, exact=True)
     finite = np.abs(other[np.isfinite(other)])
     scale = float(finite.max()) if finite.size else 0.0
     atol = 1e-5 * scale if options.atol is None else options.atol
     agrees = bool(np.allclose(wide, other, rtol=options.rtol, atol=atol, equal_nan=True))
-    with np.errstate(invalid="ignore"):
-        far = np.abs(wide - other)
-    return Compared(what, name, float(np.nanmax(far)) if np.isfinite(far).any() else 0.0, scale, agrees, exact)
+    problem = ""
+    if apart:
+        problem = f"{apart:,} of {got.size:,} elements are NaN or infinite on one side and not the same on the other"
+        problem += f" (the rest at most {off:.3g} off, values up to {scale:.3g})" if apart < got.size else ""
+    return Compared(what, name, off, scale, agrees, exact, problem)
+
+
+def _apart(one: Array, other: Array) -> tuple[float, int]:
+    """How far apart finite elements are at most, and how many are NaN or infinite and not the same on both sides."""
+    both = np.isfinite(one) & np.isfinite(other)
+    same = both | (one == other) | (np.isnan(one) & np.isnan(other))
+    with np.errstate(over="ignore"):
+        return float(np.max(np.abs(one[both] - other[both]), initial=0.0)), int((~same).sum())
 
 
 def _show(options: Options, ran: Ran) -> None:
