@@ -5,8 +5,10 @@ from __future__ import annotations
 import operator
 import os
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,6 +48,19 @@ def test_a_call_that_ends_its_process_ends_alone(two: Processes, call: Any, argu
 
 def test_what_a_call_prints_is_not_its_result(two: Processes) -> None:
     assert two.submit(os.write, 1, b"loud\n").result() == 5
+
+
+def test_a_copy_that_holds_the_pipe_is_not_waited_for_but_killed(two: Processes, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    forks = "import ctypes, os, time\ncopy = ctypes.PyDLL(None).fork()\nif copy == 0:\n    time.sleep(600)\n"
+    forks += f"with open({str(copy)!r}, 'w') as file:\n    file.write(str(copy))\nos._exit(3)"
+    with pytest.raises(Ended) as found:
+        two.submit(exec, forks).result(timeout=60)
+    assert found.value.status == 3
+    with pytest.raises(ProcessLookupError):
+        while True:
+            os.kill(int(copy.read_text()), 0)
+            time.sleep(0.05)
 
 
 class Dies(Executor):

@@ -74,6 +74,18 @@ def test_a_copy_that_a_file_makes_of_the_process_writes_no_report(tmp_path: Path
     assert json.loads(done.stdout)["summary"]["proved"] == 1
 
 
+@pytest.mark.parametrize("more", [(), ("last.py", "--jobs", "2")])
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_copy_that_lives_on_is_not_waited_for(dies: bool, more: tuple[str, ...], tmp_path: Path) -> None:
+    copy = 'import os, time\nif os.fork() == 0:\n    open("copy", "w").write(str(os.getpid()))\n    time.sleep(600)\n'
+    copy += 'while not os.path.exists("copy") or not open("copy").read():\n    time.sleep(0.01)\n'
+    write(tmp_path, forks=copy + ("os._exit(3)\n" if dies else GOOD), last=GOOD)
+    done = vtir("verify", "forks.py", *more, cwd=tmp_path)
+    assert ("the file ended the process with exit code 3" in done.stderr + done.stdout) == dies
+    assert done.returncode == (2 if dies else 0)
+    assert ended(int((tmp_path / "copy").read_text()))
+
+
 def running(folder: Path, *arguments: str, seconds: int) -> subprocess.Popen[str]:
     """``vtir verify`` of a schedule that sleeps; it has begun to."""
     sleeps = f'import os, time\n    print("waiting", os.getpid(), flush=True)\n    time.sleep({seconds})\n'

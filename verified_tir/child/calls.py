@@ -10,7 +10,7 @@ import os
 import pickle
 import queue
 import threading
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Protocol
 
 from verified_tir.activity import watched
 from verified_tir.child.worker import end_group, taken_streams
@@ -26,7 +26,14 @@ def write_message(stream: IO[bytes], message: object) -> None:
     stream.flush()
 
 
-def read_message(stream: IO[bytes]) -> bytes | None:
+class Stream(Protocol):
+    """What messages are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """So many bytes; fewer at the end."""
+
+
+def read_message(stream: Stream) -> bytes | None:
     """The next message, to be unpickled; ``None`` if the other side has ended, be it in the middle of one."""
     length = int.from_bytes(header := stream.read(LENGTH), "big")
     if len(header) < LENGTH:

@@ -8,8 +8,10 @@ with it.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
@@ -21,6 +23,9 @@ from typing import Final, TypeVar, final
 from verified_tir.child.calls import read_message, write_message
 
 R = TypeVar("R")
+
+_LOOK: Final = 500
+"""Milliseconds between looks at whether a silent process still runs."""
 
 _PROGRAM: Final = "from verified_tir.child.calls import serve; serve()"
 
@@ -47,11 +52,40 @@ def how(status: int) -> str:
 
 
 @final
+class _Output:
+    """What a process writes until it has ended, even if another process holds its pipe open."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert isinstance(process.stdout, io.BufferedReader)
+        self.process, self._pipe = process, process.stdout
+        self._rest = bytearray()
+
+    def read(self, size: int, /) -> bytes:
+        """So many bytes; fewer if it has ended."""
+        while len(self._rest) < size and self._more() and (part := self._pipe.read1(1 << 16)):
+            self._rest += part
+        found = bytes(self._rest[:size])
+        del self._rest[:size]
+        return found
+
+    def _more(self) -> bool:
+        """Whether there is something to read, be it the end of the pipe, before the process ends."""
+        while True:
+            ended = self.process.poll() is not None
+            there = select.poll()
+            there.register(self._pipe, select.POLLIN)
+            if there.poll(0 if ended else _LOOK):
+                return True
+            if ended:
+                return False
+
+
+@final
 class Helper:
     """Starts its process when there is a call, and again after that has ended."""
 
     def __init__(self) -> None:
-        self._running: subprocess.Popen[bytes] | None = None
+        self._running: _Output | None = None
 
     def call(self, function: Callable[..., R], *arguments: object) -> R:
         """What a function gives there.
@@ -59,13 +93,14 @@ class Helper:
         :raises Ended: if the process ends first.
         :raises Exception: whatever the function raises.
         """
-        process = self._started()
-        assert process.stdin is not None and process.stdout is not None
+        output = self._started()
+        process = output.process
+        assert process.stdin is not None
         at: list[str] = []
         try:
             with contextlib.suppress(BrokenPipeError):  # that it has ended shows when it is heard
                 write_message(process.stdin, (function, arguments))
-            while (message := read_message(process.stdout)) is not None:
+            while (message := read_message(output)) is not None:
                 match pickle.loads(message):
                     case ("at", int(level), str(what)):
                         at[level:] = [*[""] * (level - len(at)), what]
@@ -75,7 +110,7 @@ class Helper:
                     case ("raised", Exception() as problem):
                         raise problem
         except (OSError, ValueError) as problem:
-            if self._running is process:
+            if self._running is output:
                 raise
             raise Ended(-signal.SIGKILL, at) from problem  # ended by another thread
         status = process.wait()
@@ -84,9 +119,10 @@ class Helper:
 
     def end(self) -> None:
         """Kill the process with its group, if there is one."""
-        process, self._running = self._running, None
-        if process is None:
+        running, self._running = self._running, None
+        if running is None:
             return
+        process = running.process
         with contextlib.suppress(ProcessLookupError, PermissionError):  # all of them have ended
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -95,12 +131,13 @@ class Helper:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> _Output:
         if self._running is None:
             package = str(Path(__file__).resolve().parents[2])
             path = os.pathsep.join([*(p or os.getcwd() for p in sys.path), package])
-            self._running = subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _PROGRAM], stdin=PIPE, stdout=PIPE, start_new_session=True,
                 env={**os.environ, "PYTHONPATH": path},
             )  # fmt: skip
+            self._running = _Output(process)
         return self._running

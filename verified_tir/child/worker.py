@@ -48,6 +48,7 @@ def taken_streams() -> tuple[IO[bytes], IO[bytes]]:
     given, channel = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    bind_copies(given.fileno(), channel.fileno())
     sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 (as long as the process)
     return given, channel
 
@@ -66,6 +67,25 @@ def end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)  # PR_SET_PDEATHSIG
         if os.getppid() != parent:
             os._exit(1)
+
+
+def bind_copies(*descriptors: int) -> None:
+    """Have copies that a fork makes of this process hold none of these descriptors, and end when their parent does.
+
+    Who waits for the end of a pipe would otherwise wait for the copies, too.
+    """
+    if not hasattr(os, "register_at_fork"):
+        return
+    parent = [os.getpid()]
+
+    def copied() -> None:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in descriptors:  # not closed: their numbers stay in use
+            os.dup2(nothing, descriptor, inheritable=False)
+        os.close(nothing)
+        end_with(parent[0])
+
+    os.register_at_fork(before=lambda: parent.__setitem__(0, os.getpid()), after_in_child=copied)
 
 
 def end_group() -> None:

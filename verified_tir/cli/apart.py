@@ -28,7 +28,7 @@ from typing import Final, NoReturn, final
 
 from verified_tir.activity import Level, watched
 from verified_tir.child.helper import how
-from verified_tir.child.worker import end_with
+from verified_tir.child.worker import bind_copies, end_with
 from verified_tir.report.visible import visible
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -125,6 +125,7 @@ def _child(work: Callable[[], int], writing: int, parent: int) -> int:
     sys.stdout = written
     me = os.getpid()
     os.register_at_fork(after_in_child=lambda: os.dup2(2, report))  # a copy that a file makes has no report
+    bind_copies(writing)
 
     def send(message: list[object]) -> None:
         if os.getpid() == me:
@@ -194,7 +195,7 @@ class _Watch:
         os.kill(self.child, number)
 
     def _listen(self) -> None:
-        """Read what the child says until it ends, and show now and then that it is alive."""
+        """Read what the child says until that is all, and show now and then that it is alive."""
         start = beat = time.monotonic()
         rest = b""
         while True:
@@ -210,6 +211,8 @@ class _Watch:
             *lines, rest = (rest + part).split(b"\n")
             for line in lines:
                 self._hear(json.loads(line))
+            if self.said is not None:
+                return
 
     def _hear(self, message: list[object]) -> None:
         match message:
