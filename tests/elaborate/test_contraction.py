@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from verified_tir.ir.visit import nodes_of
 from verified_tir.schedule.errors import Refuted
 from verified_tir.schedule.registry import schedule
 from verified_tir.schedule.schedule import Schedule
+from verified_tir.schedule.spelling import WrongCall
 from verified_tir.semantics.interpreter import run
 
 HEAD = """
@@ -66,7 +69,8 @@ def test_a_view_is_the_memory_that_it_is_of() -> None:
         "    C[0] = T.float32(0)\n", '    V = T.decl_buffer((1,), "float32", data=C.data)\n    C[0] = T.float32(0)\n'
     ).replace("C[0] = C[0] +", "V[0] = V[0] +")
     assert fused(text, "C") == fused(text, "V") == 1
-    assert contracted_buffers(contracted(parse_func(text), "V")) == ["V"]
+    assert contracted_buffers(contracted(parse_func(text), "V")) == ["C"]  # what is written as C is contracted, too
+    assert any(a.startswith("in C, a product") for a in Schedule(text, contract="V").assumptions)
 
 
 def test_mistakes_are_named() -> None:
@@ -74,6 +78,36 @@ def test_mistakes_are_named() -> None:
         contracted(parse_func(SUM), "c")
     with pytest.raises(IRError, match="nothing in A is contracted"):
         contracted(parse_func(SUM), "A")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (None, "contract= takes the name of a buffer, or a list of names, not None"),
+        (3, "contract= takes the name of a buffer, or a list of names, not 3"),
+        (["C", 3], r"contract= takes the name of a buffer, or a list of names, not \['C', 3\]"),
+        ("A", "contract='A': nothing in A is contracted: "),
+        (["C", "Sum"], r"contract=\['C', 'Sum'\]: there is no buffer 'Sum' to contract; .* did you mean 'Sums'\?"),
+    ],
+)
+def test_wrong_arguments_of_a_schedule(wrong: Any, sentence: str) -> None:
+    text = SUM.replace("D", "Sums")
+    with pytest.raises(WrongCall, match=sentence):
+        Schedule(text, contract=wrong)
+    with pytest.raises(WrongCall, match=sentence):
+        schedule(text, contract=wrong)(lambda s: None)()
+
+
+def test_an_attribute_alone_says_nothing() -> None:
+    claims = SUM.replace(
+        "    C[0] = T.float32(0)\n", '    T.func_attr({"contracted": ["C", "D", "A"]})\n    C[0] = T.float32(0)\n'
+    )
+    assert not any("rounded by itself" in a for a in Schedule(claims).assumptions)
+    half = claims.replace("C[0] + A[k] * B[k]", "T.fma(A[k], B[k], C[0])")
+    assert [a[:7] for a in Schedule(half).assumptions if "rounded by itself" in a] == ["in C, a"]
+    mixed = half + "        C[0] = C[0] + A[k] * B[k]\n"
+    assert not any("rounded by itself" in a for a in Schedule(mixed).assumptions)
+    assert contracted_buffers(contracted(parse_func(mixed), "C")) == ["C"]
 
 
 def test_the_program_says_so_and_keeps_saying_so() -> None:

@@ -10,19 +10,20 @@ the named buffers is contracted, nothing else is, and the program says so.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Binary, Call, Expr, Load
+from verified_tir.ir.expr import Binary, Call, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Store
 from verified_tir.ir.visit import nodes_of, rewrite
 
 ATTRIBUTE: Final = "contracted"
-"""The attribute of a function that lists the buffers whose updates were contracted."""
+"""The attribute of a function that lists the buffers whose updates were contracted, as they are passed or allocated."""
 
 
 def contracted(func: PrimFunc, buffers: str | Sequence[str] | None = None) -> PrimFunc:
@@ -46,15 +47,36 @@ def contracted(func: PrimFunc, buffers: str | Sequence[str] | None = None) -> Pr
         return func
     blocks = {b.data for b in chosen}
     body = rewrite(func.body, lambda n: fused(n) if isinstance(n, Store) and n.buffer.data in blocks else None)
-    names = sorted({b.name for b in chosen}.union(contracted_buffers(func)))
+    owners = _owners(func)
+    names = sorted({owners[data] for data in blocks}.union(contracted_buffers(func)))
     attrs = [(key, value) for key, value in func.attrs if key != ATTRIBUTE]
     return replace(func, body=body, attrs=(*attrs, (ATTRIBUTE, tuple(names))))
 
 
 def contracted_buffers(func: PrimFunc) -> list[str]:
-    """The buffers whose updates were contracted, by name."""
-    found = dict(func.attrs).get(ATTRIBUTE)
-    return [n for n in found if isinstance(n, str)] if isinstance(found, tuple) else []
+    """The buffers whose updates were contracted, by name.
+
+    The attribute alone, which anybody may write into a program, says nothing: updates of the buffer must be contracted,
+    and none be left that could be.
+    """
+    said = dict(func.attrs).get(ATTRIBUTE)
+    if not isinstance(said, tuple):
+        return []
+    stores = nodes_of(func.body, Store)
+    whole = {s.buffer.data for s in stores if _is_fused(s)} - {s.buffer.data for s in stores if fused(s) is not None}
+    names = {name for data, name in _owners(func).items() if data in whole}
+    return [n for n in dict.fromkeys(said) if n in names]
+
+
+def _owners(func: PrimFunc) -> dict[Var, str]:
+    """The names under which memory is passed or allocated."""
+    return {b.data: b.name for b in _whole(func)}
+
+
+def _is_fused(store: Store) -> bool:
+    """Whether a store is a contracted update."""
+    own = Load(store.buffer, store.indices, store.predicate)
+    return isinstance(store.value, Call) and store.value.op == "fma" and store.value.args[2] is own
 
 
 def fused(store: Store) -> Store | None:
@@ -73,15 +95,23 @@ def _fma(a: Expr, b: Expr, c: Expr) -> Expr:
 
 def _named(func: PrimFunc) -> list[Buffer]:
     """Parameters, allocated buffers and views, in this order."""
+    return [*_whole(func), *(n.buffer for n in nodes_of(func.body, DeclBuffer))]
+
+
+def _whole(func: PrimFunc) -> list[Buffer]:
+    """Parameters and allocated buffers."""
     allocated = [n.buffer for n in nodes_of(func.body, Allocate)]
     allocated += [b for n in nodes_of(func.body, Block) for b in n.alloc_buffers]
-    return [*func.buffers, *allocated, *(n.buffer for n in nodes_of(func.body, DeclBuffer))]
+    return [*func.buffers, *allocated]
 
 
 def _look(name: str, named: Sequence[Buffer]) -> Buffer:
     found = [b for b in named if b.name == name]
     if not found:
-        raise IRError(f"there is no buffer {name!r} to contract; the buffers are {', '.join(b.name for b in named)}")
+        known = dict.fromkeys(b.name for b in named)
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise IRError(f"there is no buffer {name!r} to contract; the buffers are {', '.join(known)}{hint}")
     if len({b.data for b in found}) > 1:
         raise IRError(f"several buffers are called {name!r}: contract one of them by the name of a view, or rename it")
     return found[0]

@@ -8,13 +8,14 @@ that it only reads first, each group in the order of their first use; then the v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import isfunction
 from itertools import count
 from typing import final
 
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.elaborate.calls import CALL, expand_calls, refuse_recursion
+from verified_tir.elaborate.contraction import contracted
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import HANDLE, VOID, PointerType
@@ -27,6 +28,7 @@ from verified_tir.ir.script import parse, script
 from verified_tir.ir.stmt import SKIP, Allocate, Assume, Block, DeclBuffer, Evaluate, For, If, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import children, free_vars, map_children, nodes_of, rewrite, substitute, walk
 from verified_tir.kernel.calls import Arguments, instantiate
+from verified_tir.schedule.spelling import WrongCall
 
 # -- in ----------------------------------------------------------------------------------------------------------------
 
@@ -59,6 +61,21 @@ def program_of(func: object, name: str | None = None) -> tuple[PrimFunc, list[tu
     written = expand_calls(module, wanted)
     program, owed = linked(module, expand_blocks(written))
     return program, [(block, script(callee)) for block, callee in owed], written
+
+
+def with_contraction(program: PrimFunc, written: PrimFunc, contract: str | Sequence[str]) -> tuple[PrimFunc, PrimFunc]:
+    """A program, as it is scheduled and as it was written, in which the updates of some buffers are contracted.
+
+    :param contract: names of buffers.
+    :raises WrongCall: if there is no such buffer, or it has no such update.
+    """
+    names = [contract] if isinstance(contract, str) else contract
+    if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
+        raise WrongCall(f"contract= takes the name of a buffer, or a list of names, not {contract!r}")
+    try:
+        return contracted(program, names), contracted(written, names)
+    except IRError as problem:
+        raise WrongCall(f"contract={contract!r}: {problem}") from None
 
 
 def is_of_tvm(program: object) -> bool:
@@ -247,7 +264,7 @@ def _extent_of(var: Var, passed: Iterable[Buffer]) -> bool:
     return any(e is var for b in passed for e in b.shape)
 
 
-__all__ = ["assumes", "called_function", "head", "linked", "outlined", "program_of"]
+__all__ = ["assumes", "called_function", "head", "linked", "outlined", "program_of", "with_contraction"]
 
 
 def no_program(given: object) -> str:

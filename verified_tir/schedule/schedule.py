@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, final, overload
 from verified_tir.activity import Level, announce
 from verified_tir.elaborate.calls import Misfit
 from verified_tir.elaborate.claims import verify_program
-from verified_tir.elaborate.contraction import contracted
 from verified_tir.elaborate.own_memory import with_own_memory
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.buffer import Buffer
@@ -36,7 +35,7 @@ from verified_tir.logic.verdict import Discharged
 from verified_tir.schedule.codes import CALL_DOES_NOT_FIT
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import NotApplicable, ScheduleError
-from verified_tir.schedule.functions import program_of
+from verified_tir.schedule.functions import program_of, with_contraction
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.own_memory import own_memory, settle
@@ -115,7 +114,8 @@ class Schedule(
     :param seed: what the sampling instructions draw follows from this number.
     :param contract: buffers whose updates ``C[x] = C[x] + a * b`` are to be fused multiply-adds; the theorem is about
         the program that has them (see :func:`~verified_tir.elaborate.contraction.contracted`).
-    :raises ScheduleError: if the program itself has no meaning on some input, or a block declares something false.
+    :raises ScheduleError: if the program itself has no meaning on some input, a block declares something false.
+    :raises WrongCall: if there is no such buffer to contract, or nothing in it; a ``TypeError``.
     """
 
     @seldom_collected()
@@ -132,7 +132,7 @@ class Schedule(
     ) -> None:
         try:
             program, owed, written = program_of(func, name)
-            program, written = contracted(program, contract), contracted(written, contract)
+            program, written = with_contraction(program, written, contract)
         except Misfit as problem:
             raise NotApplicable(
                 "the program itself", str(problem), problem.caller, problem.path, marks_all=True, code=CALL_DOES_NOT_FIT
