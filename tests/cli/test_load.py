@@ -130,3 +130,12 @@ def test_an_interrupt_is_not_the_file_s_error(tmp_path: Path) -> None:
     write(tmp_path, user="raise KeyboardInterrupt\n")
     with pytest.raises(KeyboardInterrupt):
         names(tmp_path / "user.py")
+
+
+@pytest.mark.parametrize("command", ["verify", "bench", "lower", "run"])
+def test_a_schedule_that_calls_sys_exit_is_an_error(command: str, tmp_path: Path) -> None:
+    write(tmp_path, exits=GOOD.replace("    s.split", "    import sys; sys.exit(0)\n    s.split"))
+    done = invoke(command, "exits.py", cwd=tmp_path)
+    assert done.returncode == (1 if command == "verify" else 2)
+    (said,) = [line for line in (done.stdout + done.stderr).splitlines() if "sys.exit" in line and "error" in line]
+    assert "exits.py:21: " in said and said.endswith("sys.exit(0) was called [VT0005]")

@@ -169,3 +169,12 @@ def test_candidates_are_measured_by_a_cluster(tmp_path: Path) -> None:
         done = tune(tmp_path, TILED, "--trials", "4", "--jobs", "2", "--executor", executor, "--json")
     found = json.loads(done.stdout)
     assert done.returncode == 0 and found["trials"] == 4 and found["measured"] >= 1
+
+
+def test_candidates_that_call_sys_exit_are_refused(tmp_path: Path) -> None:
+    ends = TILED.replace("        s.parallel", "        import sys; sys.exit(0)")
+    done = tune(tmp_path, ends, "--trials", "4")
+    assert done.returncode == 0 and "× sys.exit(0) was called [VT0005]" in done.stdout
+    whole = tune(tmp_path, TILED + "    import sys; sys.exit(0)\n", "--trials", "4")
+    assert whole.returncode == 1
+    assert whole.stderr == "vtir: refused: f.py itself: sys.exit(0) was called\n"

@@ -23,7 +23,7 @@ from typing import final
 from verified_tir.ir.script import ScriptError
 from verified_tir.report.error_codes import code_of_exception
 from verified_tir.report.model import ErrorReport, SourcePlace
-from verified_tir.schedule.registry import ScheduleFunction, collecting
+from verified_tir.schedule.registry import Exited, ScheduleFunction, collecting
 
 _numbers = itertools.count(1)
 
@@ -135,6 +135,8 @@ def describe(problem: BaseException, file: Path, shown: str, line: int = 0) -> E
     :param shown: how to call the file.
     :param line: the line to name if no line of the file led to it.
     """
+    if isinstance(problem, Exited) and problem.__cause__ is not None:
+        problem = problem.__cause__
     kind, message = type(problem).__name__, _text(problem)
     at = raised_at(problem, file, shown) or line_of(file, shown, line)
     match problem:
@@ -145,7 +147,7 @@ def describe(problem: BaseException, file: Path, shown: str, line: int = 0) -> E
             place = _named(name, file, shown, number, problem.offset or None, problem.text or "")
             message, at = problem.msg + _reached(at, place), place
         case SystemExit(code=code):
-            message = f"sys.exit({'' if code is None else repr(code)}) was called"
+            message = str(Exited(code))
         case RecursionError():
             compiled = "during compilation" in message
             message += (

@@ -28,6 +28,7 @@ BUG: Final = "VT0099"
 
 _CLASSES: Final = {
     "SystemExit": "VT0005",
+    "Exited": "VT0005",
     "RecursionError": "VT0006",
     "ModuleNotFoundError": "VT0007",
     "SyntaxError": NOT_PYTHON,

@@ -30,6 +30,18 @@ Program = PrimFunc | IRModule | str | type
 
 
 @final
+class Exited(RuntimeError):
+    """A schedule function called ``sys.exit``: this ends its schedule, not who runs it."""
+
+    def __init__(self, code: object) -> None:
+        super().__init__(code)
+        self.code = code
+
+    def __str__(self) -> str:
+        return f"sys.exit({'' if self.code is None else repr(self.code)}) was called"
+
+
+@final
 @dataclass(slots=True)
 class ScheduleFunction:
     """A program with a function that schedules it.  Calling it runs the schedule and gives the :class:`Schedule`."""
@@ -60,8 +72,12 @@ class ScheduleFunction:
         """Run the function on a schedule.
 
         :raises TypeError: if it yields or awaits: nothing of it was run then.
+        :raises Exited: if it calls ``sys.exit``.
         """
-        result = self.function(s)
+        try:
+            result = self.function(s)
+        except SystemExit as end:
+            raise Exited(end.code) from end
         if isgenerator(result) or iscoroutine(result) or isasyncgen(result):
             if iscoroutine(result):
                 result.close()

@@ -22,7 +22,7 @@ from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.lower.passes import Pipeline
 from verified_tir.report.error_codes import code_of_exception
 from verified_tir.schedule.errors import ScheduleError
-from verified_tir.schedule.registry import ScheduleFunction
+from verified_tir.schedule.registry import Exited, ScheduleFunction
 from verified_tir.schedule.replay_inputs import Array
 from verified_tir.schedule.replay_layout import Masks, arguments_of, move, pad
 from verified_tir.schedule.schedule import Schedule
@@ -177,7 +177,7 @@ def _asked(solver: Solver) -> tuple[int, int]:
 def _why(refused: Exception) -> str:
     if isinstance(refused, ScheduleError):
         return refused.summary()
-    return str(refused) if isinstance(refused, CodegenError) else f"{type(refused).__name__}: {refused}"
+    return str(refused) if isinstance(refused, (CodegenError, Exited)) else f"{type(refused).__name__}: {refused}"
 
 
 def _difference(theorem: Refines, expected: Mapping[str, Array], found: Mapping[str, Array], masks: Masks) -> str:
