@@ -46,6 +46,10 @@ def test_a_call_that_ends_its_process_ends_alone(two: Processes, call: Any, argu
     assert found.value.status == status
 
 
+def test_named_arguments_are_passed(two: Processes) -> None:
+    assert two.submit(sorted, [1, 3, 2], reverse=True).result() == [3, 2, 1]
+
+
 def test_what_a_call_prints_is_not_its_result(two: Processes) -> None:
     assert two.submit(os.write, 1, b"loud\n").result() == 5
 

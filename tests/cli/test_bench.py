@@ -56,6 +56,10 @@ def transposed(a, b, c):
 
 def broken(a, b, c):
     raise RuntimeError("not today")
+
+
+def exits(a, b, c):
+    raise SystemExit(0)
 """
 REFUSED = PRODUCT + '\n\n@schedule(product)\ndef racy(s):\n    s.parallel("k")\n'
 FAST = "--peer f.py:by_numpy --time 0.01s --shape n=5"
@@ -126,10 +130,11 @@ def test_nothing_is_timed_when_a_result_is_wrong(folder: Path) -> None:
     assert kept["rows"] == [] and list(kept["wrong"]) == ["rows n=5 float32"]
 
 
-def test_a_function_that_fails_is_left_out(folder: Path) -> None:
-    done = invoke("bench", "f.py:rows", *FAST.split(), "--peer", "f.py:broken", cwd=folder)
-    assert done.returncode == 0
-    assert "Left out: broken (it fails: RuntimeError: not today)." in done.stdout
+@pytest.mark.parametrize(("peer", "why"), [("broken", "RuntimeError: not today"), ("exits", "SystemExit: 0")])
+def test_a_function_that_was_asked_for_must_not_fail(peer: str, why: str, folder: Path) -> None:
+    done = invoke("bench", "f.py:rows", *FAST.split(), "--peer", f"f.py:{peer}", cwd=folder)
+    assert done.returncode == 1
+    assert done.stdout == f"rows n=5 float32: not timed: {peer} fails: {why}\n"
 
 
 def test_charts(folder: Path) -> None:
@@ -202,7 +207,9 @@ def test_what_cannot_be_compared(folder: Path, seconds: dict[str, float]) -> Non
         ("bench f.py --pipeline Unroll", "Unroll"),
         ("bench f.py --compare f.py", "--compare f.py: this is not what vtir bench --json of this version writes"),
         ("bench f.py --json no/where.json", "--json no/where.json: there is no folder no"),
-        ("bench f.py --svg f.py --peer numpy --time 0.01s", "f.py: File exists"),
+        ("bench f.py --svg f.py --peer numpy --time 0.01s", "--svg f.py: this is no folder"),
+        ("bench f.py --json .", "--json .: this is a folder; name a file"),
+        ("bench f.py --dtype float64", "--dtype is for kernels; a schedule and a model have the types"),
         ("bench f.py --layout auto", "--layout and --contract are for models"),
         ("bench gemm --contract", "--layout and --contract are for models"),
         ("bench f.py --sizes 3", "--sizes is for kernels; of a schedule or a model, say --shape name=value"),

@@ -16,6 +16,7 @@ Call = Callable[[], Sequence[Array]]
 """Computes, and gives the results."""
 
 OURS = "ours"
+FAILS = "it fails: "
 
 
 class Unusable(ValueError):
@@ -31,6 +32,7 @@ class Entry:
     :ivar exact: whether the bits must be as expected.
     :ivar expected: the results in this entry's layouts, if they are not the case's.
     :ivar counts: where results count, by result; everywhere unless given.
+    :ivar asked: whether the user asked for just this one: then it must not fail.
     """
 
     call: Call
@@ -38,6 +40,7 @@ class Entry:
     exact: bool = False
     expected: Sequence[Array] | None = None
     counts: Sequence[Array] | None = None
+    asked: bool = False
 
 
 @final
@@ -74,15 +77,19 @@ class Case:
     def wrong(self) -> dict[str, str]:
         """Run everything once; what computes something else than is expected, and where.
 
-        A peer that fails is absent from now on.  To be called once: a program may change its arguments.
+        A peer that fails is absent from now on, but for one that was asked for.  To be called once: a program may
+        change its arguments.
         """
         found: dict[str, str] = {}
         for name, entry in list(self.entries.items()):
             try:
                 text = self._difference(entry)
-            except Exception as problem:  # whatever a peer raises, it is its own
+            except (Exception, SystemExit) as problem:  # whatever a peer raises, it is its own
                 if name == OURS:
                     raise
+                if entry.asked:
+                    found[name] = failure(problem)
+                    continue
                 del self.entries[name]
                 self.absent[name] = failure(problem)
             else:
@@ -103,10 +110,10 @@ class Case:
         return ""
 
 
-def failure(problem: Exception) -> str:
+def failure(problem: BaseException) -> str:
     """The exception of a peer in one line."""
     first = next(iter(str(problem).strip().splitlines()), "")
-    return f"it fails: {type(problem).__name__}: {first[:100]}"
+    return f"{FAILS}{type(problem).__name__}: {first[:100]}"
 
 
 def difference(got: Array, want: Array, tolerance: float | None, counts: Any = True) -> str:

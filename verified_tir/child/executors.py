@@ -11,6 +11,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
 from typing import Any, Final, TypeVar, final
 
 from verified_tir.child.helper import Helper
@@ -40,7 +41,7 @@ class Processes(Executor):
         if self._over:
             raise RuntimeError("the processes have ended")
         future: Future[R] = Future()
-        self._waiting.put((future, fn, args))
+        self._waiting.put((future, partial(fn, **kwargs) if kwargs else fn, args))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from verified_tir.activity import Level, announce, watched
-from verified_tir.bench.cases import OURS, Case, Unusable
+from verified_tir.bench.cases import FAILS, OURS, Case, Unusable
 from verified_tir.bench.chart import charts
 from verified_tir.bench.kernel_table import KERNELS
 from verified_tir.bench.kernels import kernel_case, sizes_of_kernel
@@ -39,6 +39,7 @@ from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.spelling import meant
 
 REFUSED: Final = 1
+FLOAT: Final = "float32"
 
 
 @final
@@ -48,7 +49,7 @@ class Options:
 
     what: tuple[str, ...]
     sizes: str = ""
-    dtype: str = "float32"
+    dtype: str = ""
     threads: int = 1
     time: str = "1s"
     shape: tuple[str, ...] = ()
@@ -143,16 +144,22 @@ def _check(options: Options) -> None:
     """:raises Unusable: for what would be a mistake only after minutes."""
     for what in options.what:
         if what in KERNELS:
-            sizes_of_kernel(what, options.sizes, options.dtype)
+            sizes_of_kernel(what, options.sizes, options.dtype or FLOAT)
         elif not Path(what).exists() and not split_schedule(what)[0].exists():
             known = f"the kernels are {', '.join(KERNELS)}{meant(what, KERNELS)}"
             raise Unusable(f"{what} is neither a kernel nor a file; {known}")
     if options.sizes and not any(what in KERNELS for what in options.what):
         raise Unusable("--sizes is for kernels; of a schedule or a model, say --shape name=value")
+    if options.dtype and not any(what in KERNELS for what in options.what):
+        raise Unusable("--dtype is for kernels; a schedule and a model have the types that they are written with")
     if (options.layouts or options.contract) and not any(is_model(Path(what)) for what in options.what):
         raise Unusable("--layout and --contract are for models")
     if options.json is not None and not options.json.parent.is_dir():
         raise Unusable(f"--json {options.json}: there is no folder {options.json.parent}")
+    if options.json is not None and options.json.is_dir():
+        raise Unusable(f"--json {options.json}: this is a folder; name a file")
+    if options.svg is not None and options.svg.exists() and not options.svg.is_dir():
+        raise Unusable(f"--svg {options.svg}: this is no folder")
     if options.weights not in ("given", "random"):
         raise Unusable(f"--weights {options.weights}: there are given and random")
 
@@ -164,8 +171,9 @@ def _cases(options: Options) -> Generator[Case, None, None]:
     theirs = users([p for p in options.peers if p not in NAMES])
     for what in options.what:
         if what in KERNELS:
-            for sizes in sizes_of_kernel(what, options.sizes, options.dtype):
-                yield kernel_case(what, sizes, options.dtype, options.threads, options.seed, peers)
+            dtype = options.dtype or FLOAT
+            for sizes in sizes_of_kernel(what, options.sizes, dtype):
+                yield kernel_case(what, sizes, dtype, options.threads, options.seed, peers)
         elif is_model(Path(what)):
             yield model_case(
                 Path(what), shapes, options.layouts, weights, options.threads, options.seed, contract=options.contract
@@ -207,7 +215,9 @@ def _report(
         print("\n".join(_notes(rows)))
     for name, found in wrong.items():
         for entry, text in found.items():
-            print(f"{name}: not timed: the result of {entry} is wrong: {text}")
+            failed = text.startswith(FAILS)
+            what = f"{entry} {text.removeprefix('it ')}" if failed else f"the result of {entry} is wrong: {text}"
+            print(f"{name}: not timed: {what}")
     return old is not None and _compare(options, rows, machine, old)
 
 

@@ -64,7 +64,7 @@ def schedule_case(
     entries = {OURS: _entry_of(theorem, compiled, plain, expected, sizes)}
     entries["as written"] = Entry(_calling(written, before, _copies(plain), sizes), "the program without its schedule")
     for name, peer in functions.items():
-        entries[name] = Entry(_calling(peer, before, _copies(plain), sizes), "the user's")
+        entries[name] = Entry(_calling(peer, before, _copies(plain), sizes), "the user's", asked=True)
     absent: dict[str, str] = {}
     if "tvm" in peers and not theorem.relation:
         where = [k for k, p in enumerate(after.params) if after.buffer_of(p) is not None]

@@ -29,8 +29,8 @@ Examples:
   vtir bench gemm --json new.json --compare old.json  what changed since
   vtir bench gemm --svg pictures/ --markdown          a chart; a table for a page
 
-Exit code: 0; 1 if results differ (then nothing is timed), a schedule is refused, or --compare finds something slower; \
-2 for a mistake in the options or the files.
+Exit code: 0; 1 if results differ or a function given with --peer fails (then nothing is timed), a schedule is \
+refused, or --compare finds something slower; 2 for a mistake in the options or the files.
 """
 
 What = Annotated[list[str], typer.Argument(metavar="WHAT", help="Kernels, FILE[:SCHEDULE], or models.")]
@@ -38,7 +38,9 @@ Sizes = Annotated[
     str,
     option("--sizes", metavar="N,MxNxK,…", text="Of kernels: each is a number for all dimensions, or one for each."),
 ]
-Dtype = Annotated[str, typer.Option("--dtype", metavar="TYPE", help="Of the elements of kernels.")]
+Dtype = Annotated[
+    str, typer.Option("--dtype", metavar="TYPE", help="Of the elements of kernels; float32 unless given.")
+]
 Threads = Annotated[int, typer.Option("--threads", metavar="N", help="Of ours, and of every peer.")]
 Time = Annotated[str, typer.Option("--time", metavar="DURATION", help="To spend on each row, as in 0.5s or 10s.")]
 Shape = Annotated[
@@ -68,7 +70,7 @@ Markdown = Annotated[bool, option("--markdown", text="Print the table in Markdow
 def bench(  # noqa: PLR0913, PLR0917 (each is an option)
     what: What,
     sizes: Sizes = "",
-    dtype: Dtype = "float32",
+    dtype: Dtype = "",
     threads: Threads = 1,
     time: Time = "1s",
     shape: Shape = [],  # noqa: B006 (typer copies it)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
+from functools import partial
 from logging import CRITICAL
 from typing import Any, TypeVar, final
 
@@ -67,7 +68,7 @@ class _Cluster(Executor):
             else:
                 done.set_exception(problem)
 
-        self._executor.submit(in_helper, fn, *args).add_done_callback(pass_on)
+        self._executor.submit(in_helper, partial(fn, **kwargs) if kwargs else fn, *args).add_done_callback(pass_on)
         return done
 
 
