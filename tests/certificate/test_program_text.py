@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from verified_tir import script
+from verified_tir import Schedule, script
 from verified_tir.certificate.program_text import program_text
-from verified_tir.certificate.sources import BadSource, programs
+from verified_tir.certificate.sources import BadSource, attributes_apart, other_program, programs
+from verified_tir.ir.script import parse_func
 
 HEAD = """from verified_tir import Schedule, schedule
 from verified_tir.script import tir as T
@@ -109,3 +110,17 @@ def test_what_stays_is_where_it_was() -> None:
     assert not any(new[k + 4 :])
     assert program_text("def f(:") == "def f(:"
     assert program_text("\0") == "\0"
+
+
+def test_only_attributes_apart_is_said() -> None:
+    head = '@T.prim_func\ndef f(A: T.Buffer((4,), "float32"), C: T.Buffer((1,), "float32")):\n'
+    attribute, sums = '    T.func_attr({"contracted": ["C"]})\n', "    for k in range(4):\n        C[0] = "
+    made = Schedule(f"{head}{sums}C[0] + A[k] * A[k]\n", contract="C")
+    certificate = {"before": {"text": script(made.theorem.start).split("\n")}}
+    by_hand, plain = parse_func(f"{head}{sums}T.fma(A[k], A[k], C[0])\n"), parse_func(f"{head}{sums}C[0] + A[k]\n")
+    same = parse_func(f"{head}{attribute}{sums}T.fma(A[k], A[k], C[0])\n")
+    assert other_program(certificate, "before", [same]) == ""
+    assert other_program(certificate, "before", [by_hand]) == "the program of the certificate is not f"
+    said = 'only attributes differ: the certificate has T.func_attr({"contracted": ["C"]}), f has none'
+    assert attributes_apart(certificate, "before", [plain, by_hand]) == said
+    assert attributes_apart(certificate, "before", [plain]) == ""

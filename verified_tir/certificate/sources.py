@@ -27,6 +27,22 @@ def other_program(certificate: Mapping[str, Any], which: str, found: Sequence[Pr
     return f"the program of the certificate is not {' and not '.join(f.name for f in found)}"
 
 
+def attributes_apart(certificate: Mapping[str, Any], which: str, found: Sequence[PrimFunc]) -> str:
+    """That one of some other programs is a certificate's but for its attributes, in a clause; empty if none is."""
+    own, rest = _attributes(certificate[which]["text"])
+    for f in found:
+        attributes, other = _attributes(script(f).split("\n"))
+        if other == rest:
+            return f"only attributes differ: the certificate has {own or 'none'}, {f.name} has {attributes or 'none'}"
+    return ""
+
+
+def _attributes(lines: Sequence[str]) -> tuple[str, list[str]]:
+    """The attributes of a function's text, and the text without them."""
+    said = [line for line in lines if line.startswith("    T.func_attr(")]
+    return " ".join(line.strip() for line in said), [line for line in lines if line not in said]
+
+
 def programs(where: str) -> list[PrimFunc]:
     """The functions of ``FILE``, or the one of ``FILE:FUNCTION``.
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from verified_tir.activity import Level, announce
 from verified_tir.certificate.integrity import OTHER_PROGRAM, Finding
 from verified_tir.certificate.questions import Checked, check_questions
-from verified_tir.certificate.sources import BadSource, other_program, programs
+from verified_tir.certificate.sources import BadSource, attributes_apart, other_program, programs
 from verified_tir.certificate.store import MANIFEST, BadStore
 from verified_tir.cli.apart import write_any_character
 from verified_tir.cli.check_report import as_json, as_text
@@ -146,8 +146,9 @@ def _sources(wanted: dict[str, tuple[str, list[PrimFunc]]], checked: Checked) ->
     for which, (where, found) in wanted.items():
         for c in checked.certificates:
             problem = "" if c.content is None else other_program(c.content, which, found)
-            if problem:
-                yield Finding(c.name, which, f"{problem} of {where}", OTHER_PROGRAM)
+            if c.content is not None and problem:
+                hint = attributes_apart(c.content, which, found)
+                yield Finding(c.name, which, f"{problem} of {where}{hint and f'; {hint}'}", OTHER_PROGRAM)
 
 
 def _model(where: str, folder: Path) -> Graph | None:
