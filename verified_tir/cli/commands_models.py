@@ -53,7 +53,7 @@ _LAYOUT = "Give these operators this layout, as in conv2d=NCHW16c; or auto: what
 _FLOW = "How layouts pass through other operators: from results to operands, or from operands to results."
 _SHAPE = "The shape of an input, as in data=1x3x224x224, or the size of a dimension, as in batch=4."
 _INPUT = "What an input is: FILE.npy, FILE.pb, random or ramp (a model's; repeatable)."
-_EXPECTED = "What a model's results must be, in their order (.npy, .pb; repeatable)."
+_EXPECTED = "What a model's results must be, in their order, or name=FILE (.npy, .pb; repeatable)."
 _COMPARE = "Hold a model's results against those of onnxruntime, interpreter or unplanned (repeatable)."
 _WEIGHTS = "Of a model: as in the file, or random."
 _PLANNED = "Run a model as planned with this layout, as in conv2d=NCHW16c; or auto (repeatable)."

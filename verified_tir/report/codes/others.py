@@ -65,7 +65,7 @@ PAGES: Final = (
     Page(
         "VT0005",
         "A file ended the process",
-        "It called `sys.exit`, as scripts do at their end.",
+        "It, or a schedule function in it, called `sys.exit`, as scripts do at their end.",
         _FILE.format("import sys; sys.exit()"),
         'Put it under `if __name__ == "__main__":`.',
     ),
@@ -114,7 +114,8 @@ PAGES: Final = (
     Page(
         "VT0012",
         "A primitive is called with arguments that it does not take",
-        "An argument is missing, too much, or has another name.",
+        "An argument is missing, too much, or has another name; or `contract=` names no buffer in which something is "
+        "contracted.",
         on(COPY, 's.split("i", factor=[4, 4])'),
         "The message shows what the parameters are.",
     ),
