@@ -70,7 +70,7 @@ def end_with(parent: int) -> None:
 
 
 def bind_copies(*descriptors: int) -> None:
-    """Have copies that a fork makes of this process hold none of these descriptors, and end when their parent does.
+    """Have copies that a fork makes of this process hold none of these descriptors, and end as :func:`end_with` says.
 
     Who waits for the end of a pipe would otherwise wait for the copies, too.
     """
