@@ -42,7 +42,7 @@ def conv2d_kernel(p: Problem, layout: Layout, *, target: Target | None = None) -
         lanes = math.gcd(lanes, p.block)
     depthwise, wide = p.inputs == p.outputs == 1, p.places[1]
     if layout == "NCHW" and (depthwise or _pointwise(p)):
-        step, tile = schedules.places_in_vectors, schedules.tile_of_places(p.outputs, wide, lanes)
+        step, tile = schedules.places_in_vectors, schedules.tile_of_places(p.outputs, p.places, lanes)
     elif depthwise:
         step, tile = schedules.groups_in_vectors, schedules.tile_of(1, wide, lanes)
     else:

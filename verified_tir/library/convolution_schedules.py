@@ -61,11 +61,15 @@ def tile_of(channels: int, width: int, lanes: int) -> Tile:
     return Tile(places, vectors, lanes)
 
 
-def tile_of_places(outputs: int, width: int, lanes: int) -> Tile:
-    """The tile where places lie side by side: ``places`` counts its channels, or its rows if there is one channel."""
-    whole = -(-width // lanes)
+def tile_of_places(outputs: int, places: tuple[int, int], lanes: int) -> Tile:
+    """The tile where places lie side by side: ``places`` counts its channels, or its rows if there is one channel.
+
+    It has no more rows than the result: nothing would be missing from a tile that goes beyond the only one.
+    """
+    high, wide = places
+    whole = -(-wide // lanes)
     if outputs == 1:
-        return Tile(4, min(2, whole), lanes)
+        return Tile(min(4, high), min(2, whole), lanes)
     vectors = min((2, 3, 1), key=lambda v: -(-whole // v) * v)
     return Tile(min(outputs, 8), vectors, lanes)
 

@@ -83,7 +83,7 @@ def pool2d_kernel(p: Problem, layout: Layout, reduction: Reduction, *, target: T
     lanes, parallel = lanes_of(target, p.dtype), (target or machine()).threads > 1
     program = pool_program(p, layout, reduction)
     if layout == "NCHW":
-        tile = schedules.tile_of_places(1, p.places[1], lanes)
+        tile = schedules.tile_of_places(1, p.places, lanes)
         return Kernel(program, partial(schedules.places_in_vectors, p=p, tile=tile, parallel=parallel), target=target)
     tile = schedules.tile_of(1, p.places[1], math.gcd(lanes, p.block) if layout == "NCHWc" else lanes)
     return Kernel(program, partial(schedules.groups_in_vectors, p=p, tile=tile, parallel=parallel), target=target)
