@@ -215,8 +215,9 @@ def test_the_number_of_threads_of_a_function() -> None:
     assert done.returncode == 0
     report = json.loads(done.stdout)
     assert report["threads"] == 2 and report["functions"][0]["checked"]
-    refused = invoke("run", "f.py:good", "--threads", "0", cwd=Path())
-    assert refused.returncode == 2 and "--threads" in refused.stderr
+    for threads in ("0", "65537"):
+        refused = invoke("run", "f.py:good", "--threads", threads, cwd=Path())
+        assert refused.returncode == 2 and "--threads" in refused.stderr
 
 
 def two_results() -> Path:

@@ -158,6 +158,8 @@ def test_threads_and_targets() -> None:
         build(s, host, threads=2)
     with pytest.raises(ValueError, match="at least one thread"):
         build(s, threads=0)
+    with pytest.raises(ValueError, match="at most 65536 threads, not 4611686018427387904"):
+        build(s, threads=2**62)
 
 
 def test_a_pipeline_extends_the_theorem() -> None:

@@ -133,6 +133,19 @@ def test_threads_give_the_same_bits() -> None:
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+def test_a_rectifier_keeps_nan(layout: Any) -> None:
+    x = np.array([np.nan, -1, 2, -np.inf], np.float32).reshape((1, 1, 4, 1) if layout == "NHWC" else (1, 1, 1, 4))
+    got = conv2d(x, np.ones((1, 1, 1, 1), np.float32), layout=layout, activation="relu", threads=1)
+    np.testing.assert_array_equal(got.reshape(-1), [np.nan, 0, 2, 0])
+
+
+def test_depthwise_results_of_one_row_have_whole_vectors_of_places() -> None:
+    """In NCHW rows follow each other where a place of the result is computed from one of the data: that is one row."""
+    for x, w in (((1, 2, 8, 8), (2, 1, 1, 1)), ((1, 1, 4, 16), (1, 1, 1, 1)), ((1, 2, 3, 34), (2, 1, 3, 3))):
+        check(problem("NCHW", x, w, groups=x[1]))
+
+
 def test_weights_are_packed_once_and_results_go_where_they_are_wanted() -> None:
     rng = np.random.default_rng(0)
     w = rng.standard_normal((16, 4, 1, 1), np.float32)

@@ -133,6 +133,14 @@ def test_results_are_written_to_out() -> None:
         gemm(a.astype(np.int8), b.astype(np.int8), out=out)
 
 
+@pytest.mark.parametrize("activation", ["relu", "clip"])
+def test_activations_keep_nan(activation: str) -> None:
+    a = np.array([[np.nan], [-2], [9], [np.inf]], np.float32)
+    most = 6 if activation == "clip" else np.inf
+    found = gemm(a, np.ones((1, 1), np.float32), activation=activation, threads=1)
+    np.testing.assert_array_equal(found, np.clip(a, 0, most))
+
+
 def test_wrong_arguments_are_refused() -> None:
     a, b = matrix((4, 6), "float32"), matrix((6, 5), "float32", 1)
     with pytest.raises(ValueError, match=r"shapes \(4, 6\) and \(4, 6\) cannot be multiplied: 6 columns meet 4 rows"):
@@ -155,6 +163,14 @@ def test_wrong_arguments_are_refused() -> None:
         gemm(a, b, activation="sigmoid")
     with pytest.raises(ValueError, match="at least one thread"):
         gemm(a, b, threads=0)
+    assert gemm(a, b, threads=1, transpose_a=False).shape == (4, 5)
+    with pytest.raises(TypeError, match="a whole number of threads, not 1.0"):
+        gemm(a, b, threads=1.0)  # type: ignore[arg-type]
+    for wrong in (0, 2, None, "no"):
+        with pytest.raises(TypeError, match=f"gemm: transpose_a is True or False, not {wrong!r}"):
+            gemm(np.asfortranarray(a), b, transpose_a=wrong)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=f"gemm: transpose_b is True or False, not {wrong!r}"):
+            gemm(a, b, transpose_b=wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         gemm(a.astype(">f4"), b.astype(">f4"))
     with pytest.raises(ValueError, match="no kernel for float16"):

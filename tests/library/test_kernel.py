@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -12,7 +16,7 @@ import pytest
 from verified_tir import Schedule, ScheduleError, Target
 from verified_tir.certificate.certify import certify
 from verified_tir.certificate.check import check
-from verified_tir.library import Kernel, specialised
+from verified_tir.library import Kernel, kernel, specialised
 from verified_tir.library.kernel import destination, lanes_of, machine, operand
 from verified_tir.script import tir as T
 
@@ -52,6 +56,29 @@ def test_kernels_are_kept_and_made_once_by_many_threads() -> None:
     assert MADE.count(71) == 1
 
 
+def test_a_child_of_a_process_that_proves_makes_kernels() -> None:
+    held, done = Event(), Event()
+
+    def prove() -> None:
+        with kernel._ONE_AT_A_TIME:
+            held.set()
+            done.wait()
+
+    thread = Thread(target=prove)
+    thread.start()
+    held.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
+        child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(20)
+        os._exit(relu(24).program.name != "relu")
+    done.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_a_strategy_that_is_wrong_makes_no_kernel() -> None:
     @T.prim_func
     def running(A: T.Buffer((8,), "float32")):
@@ -74,8 +101,11 @@ def test_vectors_are_as_wide_as_the_machine_has_them() -> None:
     assert machine(2).threads == 2
     with pytest.raises(ValueError, match="at least one thread"):
         machine(0)
-    with pytest.raises(TypeError, match=r"a whole number of threads, not 1.5"):
-        machine(1.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at most 65536 threads, not 4611686018427387904"):
+        machine(2**62)
+    for wrong in (1.5, 2.0, "2", [2]):
+        with pytest.raises(TypeError, match=r"a whole number of threads, not "):
+            machine(wrong)  # type: ignore[arg-type]
 
 
 def test_a_kernel_has_a_certificate(tmp_path: Path) -> None:

@@ -68,6 +68,12 @@ def test_all_sizes(p: dict[str, Any]) -> None:
     check(p)
 
 
+def test_results_of_one_row_have_whole_vectors_of_places() -> None:
+    usual = {"layout": "NCHW", "block": 1, "dilation": (1, 1), "padding": (0, 0), "seed": 0, "dtype": "float32"}
+    check({**usual, "x": (1, 2, 1, 32), "size": (1, 1), "strides": (1, 1)})
+    check({**usual, "x": (1, 2, 5, 64), "size": (2, 2), "strides": (2, 2)})
+
+
 def test_a_nan_is_passed_over() -> None:
     x = np.full((1, 4, 4, 16), -3, np.float32)
     x[0, 0, 0, 0] = np.nan

@@ -9,6 +9,7 @@ import typer
 
 from verified_tir.cli.apart import apart
 from verified_tir.cli.options import Contract, Json, NoCache, PipelineText, Quiet, Where, option
+from verified_tir.codegen.processors import MOST_THREADS
 
 PLAN = """Choose layouts for a whole model; every program that changes is proved.
 
@@ -97,7 +98,7 @@ Atol = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", metavar="N", min=1, show_default=False,
+        "--threads", metavar="N", min=1, max=MOST_THREADS, show_default=False,
         help="Of parallel loops: as many as there are processors, of a model 1, unless given. The bits stay.",
     ),
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import typer
 
 from verified_tir.cli.apart import apart
 from verified_tir.cli.options import Budget, Executor, Jobs, Json, NoCache, PipelineText, Quiet, option
+from verified_tir.codegen.processors import MOST_THREADS
 
 TUNE = """Search for the fastest candidate among those that a strategy leaves open.
 
@@ -42,7 +43,13 @@ Store = Annotated[
 ]
 Threads = Annotated[
     int,
-    typer.Option("--threads", metavar="N", min=1, help="For parallel loops; with more than one, clock time counts."),
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        max=MOST_THREADS,
+        help="For parallel loops; with more than one, clock time counts.",
+    ),
 ]
 Output = Annotated[
     Path | None, option("--output", metavar="FILE", text="Write the best candidate: FILE.py or FILE.json.")

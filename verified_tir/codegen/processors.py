@@ -7,6 +7,9 @@ import os
 from functools import cache
 from pathlib import Path
 
+MOST_THREADS = 1 << 16
+"""Into how many threads a parallel loop may be divided; more than any machine runs at a time."""
+
 _PROC, _SYS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 

@@ -8,7 +8,7 @@ from typing import final
 
 import llvmlite.binding as llvm
 
-from verified_tir.codegen.processors import usable_processors
+from verified_tir.codegen.processors import MOST_THREADS, usable_processors
 
 
 @final
@@ -20,7 +20,7 @@ class Target:
     :param cpu: LLVM's name of the processor.
     :param features: LLVM's feature string, ``"+avx2,-avx512f,…"``.
     :param pointer_casts: whether one block of memory may be accessed at several types.
-    :param threads: into how many threads a parallel loop is divided.
+    :param threads: into how many threads a parallel loop is divided, 65536 at the most.
     """
 
     triple: str
@@ -34,6 +34,8 @@ class Target:
             raise TypeError(f"a target has a whole number of threads, not {self.threads!r}")
         if self.threads < 1:
             raise ValueError(f"a target has at least one thread, not {self.threads}")
+        if self.threads > MOST_THREADS:
+            raise ValueError(f"a target has at most {MOST_THREADS} threads, not {self.threads}")
 
     @staticmethod
     def host(threads: int | None = None) -> Target:

@@ -90,7 +90,7 @@ class Convolution:
     :param padding: zeros on both sides.
     :param layout: of data and result: ``NHWC``, ``NCHW``, or ``NCHWc``, which is ``x[n, c // k, h, w, c % k]`` for
         blocks of k = 4, 8, 16 … channels.
-    :param activation: ``relu``, if what is negative becomes zero.
+    :param activation: ``relu``, if what is negative becomes zero; NaN stays NaN.
     :raises TypeError: if the weights are not an array of float32 or float64.
     :raises ValueError: if attributes do not fit the weights.
     """

@@ -14,7 +14,7 @@ from verified_tir.library.vectors import MOST_GROUPS, VECTORS_AND_REST, machine_
 from verified_tir.schedule.schedule import Schedule
 
 FUNCTIONS: Final = {
-    "relu": "T.max(A[i], T.{dtype}(0))",
+    "relu": "T.max(T.{dtype}(0), A[i])",  # in this order NaN stays
     **{
         name: f"T.{name}(A[i])"
         for name in (
@@ -69,11 +69,11 @@ def elementwise(function: str, a: object, *, out: Array | None = None, threads: 
 
 
 def relu_kernel(dtype: str = "float32", *, target: Target | None = None) -> Kernel:
-    """The kernel of ``max(a, 0)``, for arrays of any size."""
+    """The kernel of ``max(0, a)``, for arrays of any size."""
     return elementwise_kernel("relu", dtype, target=target)
 
 
 @calls(relu_kernel)
 def relu(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
-    """``max(a, 0)`` of each element; NaN and -0.0 become 0.0, as ``T.max`` makes of them."""
+    """``max(0, a)`` of each element; NaN and -0.0 stay as they are."""
     return elementwise("relu", a, out=out, threads=threads)

@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, final
@@ -70,6 +71,14 @@ KEPT = 1024
 
 _ONE_AT_A_TIME = RLock()
 """Held while something is proved or compiled: a solver is not for several threads at once."""
+
+
+def _new_lock() -> None:
+    global _ONE_AT_A_TIME  # noqa: PLW0603 (the thread that holds the old one may not exist in the child)
+    _ONE_AT_A_TIME = RLock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
 
 
 @final
@@ -131,7 +140,7 @@ class Kernel:
 
 def specialised(make: Callable[P, Kernel]) -> Callable[P, Kernel]:
     """Decorator: a function that makes a kernel for shapes and types makes each once.  Threads may call it at once."""
-    kept = functools.lru_cache(maxsize=KEPT)(make)
+    kept = functools.lru_cache(maxsize=KEPT, typed=True)(make)  # typed: 4.0 is not 4
 
     @functools.wraps(make)
     def kernel(*args: P.args, **named: P.kwargs) -> Kernel:
@@ -162,13 +171,18 @@ def calls(kernel: Callable[Q, Kernel]) -> Callable[[Callable[P, R_co]], WithKern
     return decorate
 
 
-@functools.lru_cache
 def machine(threads: int | None = None) -> Target:
     """This machine with a number of threads; all that the process may use unless given.
 
-    :raises ValueError: for fewer than one.
+    :raises TypeError: for something else than a whole number.
+    :raises ValueError: for fewer than one, or more than any machine has.
     """
-    return Target.host(threads)
+    return _whole_machine() if threads is None else Target.host(threads)
+
+
+@functools.cache
+def _whole_machine() -> Target:
+    return Target.host()
 
 
 def lanes_of(target: Target | None, dtype: str) -> int:

@@ -25,10 +25,10 @@ RESULTS: Final = {"float32": "float32", "float64": "float64", "bfloat16": "float
 
 ACTIVATIONS: Final = {
     None: "{x}",
-    "relu": "T.max({x}, {zero})",
-    "clip": "T.min(T.max({x}, {zero}), T.Cast({dtype!r}, 6))",
+    "relu": "T.max({zero}, {x})",
+    "clip": "T.min(T.Cast({dtype!r}, 6), T.max({zero}, {x}))",
 }
-"""What may be done with each sum at the end, by name; ``clip`` is at 0 and 6."""
+"""What may be done with each sum at the end, by name; ``clip`` is at 0 and 6.  NaN stays: it is the second operand."""
 
 SMALL = 2**18
 """Multiplications below which one thread is enough: starting others takes as long."""
@@ -135,7 +135,7 @@ def gemm(
     :param a: M × K elements, of float32, float64, bfloat16 or int8; with ``transpose_a``, K × M.
     :param b: K × N elements of the same type; with ``transpose_b``, N × K.
     :param bias: N elements of the result's type, which are added to each row.
-    :param activation: ``"relu"`` or ``"clip"`` (at 0 and 6).
+    :param activation: ``"relu"`` or ``"clip"`` (at 0 and 6); NaN stays NaN.
     :param out: where the result is written to: M × N contiguous elements, no memory of an operand.
     :param threads: how many threads take part at most; all that the process may use unless given.
     :returns: M × N elements: float32 for bfloat16, int32 (wrapping) for int8, else the operands' type.
@@ -151,6 +151,8 @@ def gemm(
         call = None
     if call is None or type(a) is not np.ndarray or type(b) is not np.ndarray or type(out) not in _OUT:
         return _checked(a, b, bias, transpose_a, transpose_b, activation, out, threads)
+    if type(transpose_a) is not bool or type(transpose_b) is not bool or type(threads) not in _THREADS:  # 1.0 == 1
+        return _checked(a, b, bias, transpose_a, transpose_b, activation, out, threads)
     result = np.empty(call.shape, call.dtype) if out is None else out
     try:
         call.function(a.T if call.flip_a else a, b.T if call.flip_b else b, result)
@@ -163,6 +165,9 @@ def _checked(
     a: Any, b: Any, bias: Any, transpose_a: bool, transpose_b: bool, activation: str | None, out: Any,
     threads: int | None,
 ) -> Array:  # fmt: skip
+    for name, value in (("transpose_a", transpose_a), ("transpose_b", transpose_b)):
+        if not isinstance(value, bool):
+            raise TypeError(f"gemm: {name} is True or False, not {value!r}")
     given = [_as_it_lies(name, x) for name, x in (("a", a), ("b", b))]
     (a_lies, flip_a), (b_lies, flip_b) = given
     rows, depth = a.shape[::-1] if transpose_a else a.shape
@@ -189,6 +194,7 @@ def _checked(
 
 
 _OUT: Final = (type(None), np.ndarray)
+_THREADS: Final = (type(None), int)
 
 
 def _as_it_lies(name: str, value: Any) -> tuple[Array, bool]:
