@@ -149,15 +149,24 @@ def test_depthwise_results_of_one_row_have_whole_vectors_of_places() -> None:
 def test_weights_are_packed_once_and_results_go_where_they_are_wanted() -> None:
     rng = np.random.default_rng(0)
     w = rng.standard_normal((16, 4, 1, 1), np.float32)
-    layer = Convolution(w, threads=1)
+    bias = np.zeros(16, np.float32)
+    layer = Convolution(w, bias, threads=1)
     out = np.empty((1, 2, 7, 16), np.float32)
     x = rng.standard_normal((1, 2, 7, 4), np.float32)
     assert layer(x, out=out) is out
-    w[:] = 0  # nobody looks at them again
+    w[:], bias[:] = 0, 9  # nobody looks at them again
     np.testing.assert_array_equal(layer(x), out)
     assert len(layer._packed) == 1
     with pytest.raises(ValueError, match=r"out has shape \(1, 2, 7, 16\)"):
         layer(rng.standard_normal((1, 3, 7, 4), np.float32), out=out)
+
+
+def test_attributes_are_whole_numbers_of_python_or_numpy() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((1, 5, 5, 4), np.float32), rng.standard_normal((8, 2, 3, 3), np.float32)
+    numbers = {"strides": (np.int64(2), 1), "padding": np.int32(1), "dilation": np.uint8(1), "groups": np.int64(2)}
+    got = conv2d(x, w, **numbers, threads=1)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(got, conv2d(x, w, strides=(2, 1), padding=1, groups=2, threads=1))
 
 
 @pytest.mark.nightly
@@ -188,6 +197,18 @@ X, W = np.zeros((1, 5, 5, 4), np.float32), np.zeros((8, 4, 3, 3), np.float32)
         (X[0], W, {}, ValueError, "x has 4 dimensions"),
         (X, W, {"groups": 3}, ValueError, "do not fit 3 groups"),
         (X, W, {"strides": 1.5}, ValueError, "strides are two numbers of at least 1, or one for both, not 1.5"),
+        (X, W, {"groups": 1.0}, ValueError, "the number of groups is a whole number of at least 1, not 1.0"),
+        (X, W, {"groups": "2"}, ValueError, "the number of groups is a whole number of at least 1, not '2'"),
+        (X, W, {"layout": []}, ValueError, r"the layout is NHWC, NCHW, NCHWc, not \[\]"),
+        (X, W, {"activation": []}, ValueError, r"the activation is relu, or none \(''\), not \[\]"),
+        (X, W, {"padding": 2**31}, ValueError, "two numbers of at least 0, and at most 2147483647, or one for both"),
+        (
+            X,
+            W,
+            {"padding": 2**30},
+            ValueError,
+            "the sizes of the data with their padding are numbers from 0 to 2147483647",
+        ),
         (X, W, {"groups": 2}, ValueError, "has 4 channels in NHWC; the weights are for 8"),
         (X, W, {"layout": "HWCN"}, ValueError, "the layout is NHWC, NCHW, NCHWc, not 'HWCN'"),
         (X, W, {"activation": "tanh"}, ValueError, "the activation is relu"),

@@ -73,6 +73,12 @@ def test_the_theorem_of_a_transposition_assumes_nothing() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match=r"there is no function 'relux' of elements; there are abs, atan, "):
         elementwise("relux", numbers(3))
+    with pytest.raises(ValueError, match="there is no function 'foo' of elements"):
+        elementwise.kernel("foo")
+    with pytest.raises(ValueError, match=r"there is no function \[\] of elements"):
+        elementwise([], numbers(3))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="transpose: rows and columns are numbers from 0 to 2147483647, not -1, 3"):
+        transpose.kernel(-1, 3)
     with pytest.raises(TypeError, match=r"exp: a is an array of int64; float16, float32, float64 are taken"):
         elementwise("exp", np.arange(3))
     with pytest.raises(ValueError, match=r"transpose: a has 2 dimensions; an array of shape \(3,\) was given"):

@@ -120,6 +120,11 @@ def test_operands_are_checked() -> None:
     assert operand("f", "a", whole, rank=2, dtypes=("float32",)) is whole
     copied = operand("f", "a", whole[:, ::2])
     assert copied.flags.c_contiguous and copied.shape == (4, 3)
+    odd = np.frombuffer(bytearray(range(97)), np.uint8)[1:].view(np.float32).reshape(4, 6)
+    moved = operand("f", "a", odd)
+    assert moved.flags.aligned and moved.tobytes() == odd.tobytes()
+    with pytest.raises(TypeError, match="f: a is a masked array, and masks have no meaning here"):
+        operand("f", "a", np.ma.masked_array(whole, whole > 0))
     one = np.array(1, np.float32)
     assert operand("f", "a", one).shape == ()
     with pytest.raises(TypeError, match=r"f: the numbers of a are in the byte order of another machine"):
@@ -145,6 +150,8 @@ def test_destinations_are_checked() -> None:
         (np.zeros((3, 2), np.float32), ValueError, r"the result has shape \(2, 3\)"),
         (np.zeros((2, 6), np.float32)[:, ::2], ValueError, "not contiguous"),
         (fixed, ValueError, "cannot be written"),
+        (np.frombuffer(bytearray(25), np.uint8)[1:].view(np.float32).reshape(2, 3), ValueError, "not aligned"),
+        (np.ma.masked_array(np.zeros((2, 3), np.float32)), TypeError, "out is a masked array"),
         (a.reshape(-1)[:6].reshape(2, 3), ValueError, "shares memory"),
     ):
         with pytest.raises(error, match=said):

@@ -100,6 +100,9 @@ X = np.zeros((1, 5, 5, 4), np.float32)
         (X, 6, {}, ValueError, r"a window of \(6, 6\) does not fit into 5 rows and 5 columns"),
         (X, 2, {"layout": "CHWN"}, ValueError, "the layout is NHWC, NCHW, NCHWc, not 'CHWN'"),
         (np.zeros((1, 1, 5, 5, 3), np.float32), 2, {"layout": "NCHWc"}, ValueError, "not 3; take NHWC"),
+        (np.zeros((1, 1, 5, 5, 0), np.float32), 2, {"layout": "NCHWc"}, ValueError, "not 0; take NHWC"),
+        (X, 2, {"layout": []}, ValueError, r"the layout is NHWC, NCHW, NCHWc, not \[\]"),
+        (X, 2, {"strides": 2**33}, ValueError, "strides are two numbers of at least 1, and at most 2147483647"),
         (X, 2, {"out": X}, ValueError, "out has shape"),
     ],
 )

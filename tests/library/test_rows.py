@@ -32,6 +32,8 @@ def test_softmax_of_what_is_not_finite() -> None:
     a[0, 3], a[1, 39], a[2] = np.nan, np.inf, -np.inf
     found = softmax(a, threads=1)
     assert np.isnan(found[:3]).all() and (found[3] == np.float32(1 / 40)).all()
+    a[3, ::2] = -np.inf
+    assert (softmax(a, threads=1)[3] == np.where(a[3] == 0, np.float32(1 / 20), 0)).all()
 
 
 @pytest.mark.sample(1)
@@ -100,9 +102,15 @@ def test_what_is_refused() -> None:
         row_max(a[:, :0])
     with pytest.raises(ValueError, match=r"layer_norm: weight has 7 elements, and rows have 8"):
         layer_norm(a, a[0, :7])
-    for eps in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match=r"layer_norm: eps is a number from 0 on, not"):
+    for eps in (-1.0, float("nan"), float("inf"), 10**400):
+        with pytest.raises(ValueError, match=r"layer_norm: eps is a finite number from 0 on, not"):
             layer_norm(a, eps=eps)
+    with pytest.raises(TypeError, match="layer_norm: eps is a number, not 'x'"):
+        layer_norm(a, eps="x")  # type: ignore[arg-type]
+    for kernel, name in ((softmax.kernel, "softmax"), (layer_norm.kernel, "layer_norm"), (row_sum.kernel, "row_sum")):
+        for columns in (0, 2**31):
+            with pytest.raises(ValueError, match=f"{name}: columns are numbers from 1 to 2147483647, not {columns}"):
+                kernel(columns)
     with pytest.raises(ValueError, match=r"softmax: a has no elements in its last axis; its shape is \(\)"):
         softmax(np.array(1, np.float32))
     with pytest.raises(ValueError, match=r"softmax: out shares memory with an operand"):

@@ -18,7 +18,19 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.library import convolution_programs as programs
 from verified_tir.library import convolution_schedules as schedules
 from verified_tir.library.convolution_programs import Problem
-from verified_tir.library.kernel import Array, Kernel, destination, lanes_of, machine, operand, specialised
+from verified_tir.library.kernel import (
+    MOST,
+    Array,
+    Kernel,
+    destination,
+    extents,
+    is_one_of,
+    lanes_of,
+    machine,
+    operand,
+    specialised,
+    whole,
+)
 
 Layout: TypeAlias = Literal["NHWC", "NCHW", "NCHWc"]
 Activation: TypeAlias = Literal["", "relu"]
@@ -84,6 +96,8 @@ class _Call:
 class Convolution:
     """A convolution with given weights, which are packed at the first call, for this processor.
 
+    Weights and bias are copied: what the arrays contain later does not matter.
+
     :param w: weights ``w[o, c / groups, h, w]``, whatever the layout of the data is.
     :param bias: one number for each channel of the result.
     :param strides: of rows and columns, as all such pairs; one number stands for both.
@@ -101,18 +115,21 @@ class Convolution:
     ) -> None:  # fmt: skip
         weights = operand("conv2d", "w", w, rank=4, dtypes=TYPES).copy()
         outputs = weights.shape[0]
-        if layout not in PROGRAMS:
+        if not is_one_of(layout, PROGRAMS):
             raise ValueError(f"conv2d: the layout is {', '.join(PROGRAMS)}, not {layout!r}")
-        if activation not in LEAST:
+        if not is_one_of(activation, LEAST):
             raise ValueError(f"conv2d: the activation is relu, or none (''), not {activation!r}")
-        if groups < 1 or outputs % groups or 0 in weights.shape:
-            raise ValueError(f"conv2d: weights of shape {weights.shape} do not fit {groups} groups")
+        parts = whole(groups, 1)
+        if parts is None:
+            raise ValueError(f"conv2d: the number of groups is a whole number of at least 1, not {groups!r}")
+        if outputs % parts or 0 in weights.shape:
+            raise ValueError(f"conv2d: weights of shape {weights.shape} do not fit {parts} groups")
         self._attributes = _Attributes(
             pair_of("conv2d", "strides", strides, 1), pair_of("conv2d", "padding", padding, 0),
-            pair_of("conv2d", "dilation", dilation, 1), groups, layout, activation,
+            pair_of("conv2d", "dilation", dilation, 1), parts, layout, activation,
         )  # fmt: skip
-        self._weights = weights.reshape(groups, outputs // groups, *weights.shape[1:])
-        self._bias = _bias(bias, outputs, weights).reshape(groups, -1)
+        self._weights = weights.reshape(parts, outputs // parts, *weights.shape[1:])
+        self._bias = _bias(bias, outputs, weights).reshape(parts, -1)
         self._target = machine(threads)
         self._packed: dict[tuple[int, ...], Array] = {}
         self._calls: dict[tuple[int, ...], _Call] = {}
@@ -148,13 +165,15 @@ class Convolution:
         """The kernel for data of a shape: the program, the schedule, the theorem, and the code."""
         p = self._problem(x)
         if self._attributes.layout == "NCHW" and _pointwise(p):  # rows follow each other
-            p = replace(p, height=1, width=p.height * p.width)
+            (width,) = extents("conv2d", "rows times columns", p.height * p.width)
+            p = replace(p, height=1, width=width)
         return conv2d_kernel(p, self._attributes.layout, target=self._target)
 
     def _problem(self, x: Array) -> Problem:
         """The sizes for some data.
 
-        :raises ValueError: if the data do not fit the weights, or are smaller than the window.
+        :raises ValueError: if the data do not fit the weights, are smaller than the window, or larger than kernels
+            take them.
         """
         a, (groups, outputs, inputs, *kernel) = self._attributes, self._weights.shape
         block = x.shape[4] if a.layout == "NCHWc" else 1
@@ -174,9 +193,7 @@ class Convolution:
             raise ValueError(f"conv2d: {inputs} channels of each group are not whole blocks of {block}; take NHWC")
         sizes = (n, h, w, groups, inputs, outputs, (kernel[0], kernel[1]))
         p = Problem(*sizes, a.strides, a.padding, a.dilation, block, LEAST[a.activation], x.dtype.name)
-        if min(p.places) < 1:
-            raise ValueError(f"conv2d: a window of {tuple(kernel)} does not fit into {h} rows and {w} columns")
-        return p
+        return checked("conv2d", p)
 
     def _result_shape(self, p: Problem) -> tuple[int, ...]:
         (high, wide), channels = p.places, p.groups * p.outputs
@@ -217,9 +234,22 @@ def pair_of(function: str, name: str, value: Pair, least: int) -> tuple[int, int
     :raises ValueError: if they are something else, or too small.
     """
     pair = tuple(value) if isinstance(value, (list, tuple)) else (value, value)
-    if len(pair) != 2 or any(not isinstance(n, int) or n < least for n in pair):
-        raise ValueError(f"{function}: {name} are two numbers of at least {least}, or one for both, not {value!r}")
-    return pair[0], pair[1]
+    match [whole(n, least) for n in pair]:
+        case [int(first), int(second)]:
+            return first, second
+    most = f", and at most {MOST}" if any(whole(n) is None and isinstance(n, int) and n > MOST for n in pair) else ""
+    raise ValueError(f"{function}: {name} are two numbers of at least {least}{most}, or one for both, not {value!r}")
+
+
+def checked(function: str, p: Problem) -> Problem:
+    """Sizes that go together.
+
+    :raises ValueError: if the window does not fit into the data, or there are more data than kernels take.
+    """
+    if min(p.places) < 1:
+        raise ValueError(f"{function}: a window of {p.kernel} does not fit into {p.height} rows and {p.width} columns")
+    extents(function, "the sizes of the data with their padding", p.batch, *p.padded, p.groups * p.inputs)
+    return p
 
 
 def _bias(bias: object, outputs: int, weights: Array) -> Array:
@@ -228,4 +258,4 @@ def _bias(bias: object, outputs: int, weights: Array) -> Array:
     given = operand("conv2d", "bias", bias, rank=1, dtypes=(weights.dtype.name,))
     if given.shape != (outputs,):
         raise ValueError(f"conv2d: a bias of shape {given.shape} does not fit {outputs} channels")
-    return given
+    return given.copy()

@@ -9,7 +9,7 @@ from typing import Final
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.script import parse_func
-from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, operand, specialised
+from verified_tir.library.kernel import Array, Kernel, calls, destination, is_one_of, lanes_of, operand, specialised
 from verified_tir.library.vectors import MOST_GROUPS, VECTORS_AND_REST, machine_for
 from verified_tir.schedule.schedule import Schedule
 
@@ -36,9 +36,18 @@ def in_parallel_vectors(s: Schedule, lanes: int) -> None:
     s.parallel(several)
 
 
+def _known(function: str) -> None:
+    if not is_one_of(function, FUNCTIONS):
+        raise ValueError(f"there is no function {function!r} of elements; there are {', '.join(sorted(FUNCTIONS))}")
+
+
 @specialised
 def elementwise_kernel(function: str, dtype: str = "float32", *, target: Target | None = None) -> Kernel:
-    """A function of each element of an array of any size."""
+    """A function of each element of an array of any size.
+
+    :raises ValueError: if there is no such function.
+    """
+    _known(function)
     program = parse_func(f"""
 @T.prim_func
 def {function}(A: T.Buffer(("size",), "{dtype}"), B: T.Buffer(("size",), "{dtype}")):
@@ -59,8 +68,7 @@ def elementwise(function: str, a: object, *, out: Array | None = None, threads: 
     :param threads: how many threads work on it; all that the process may use unless given.
     :raises ValueError: if there is no such function.
     """
-    if function not in FUNCTIONS:
-        raise ValueError(f"there is no function {function!r} of elements; there are {', '.join(sorted(FUNCTIONS))}")
+    _known(function)
     array = operand(function, "a", a, dtypes=FLOATS)
     result = destination(function, out, array.shape, array.dtype, (array,))
     target = machine_for(array, threads)

@@ -39,7 +39,7 @@ from __future__ import annotations
 import functools
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, final
 
@@ -65,6 +65,9 @@ Strategy = Callable[[Schedule], object]
 
 LINE = 64
 """Bytes of a line of the cache."""
+
+MOST = 2**31 - 1
+"""The greatest extent of an axis, and the greatest number among attributes; indices of programs are int32."""
 
 KEPT = 1024
 """Kernels of one kind that a process keeps, at the most."""
@@ -190,28 +193,64 @@ def lanes_of(target: Target | None, dtype: str) -> int:
     return (target or machine()).vector_bits // dtype_named(dtype).bits
 
 
+# -- numbers and names -------------------------------------------------------------------------------------------------
+
+
+def whole(value: object, least: int = 0) -> int | None:
+    """A whole number of Python or numpy from ``least`` to :data:`MOST`, as one of Python; ``None`` if it is none."""
+    return int(value) if isinstance(value, (int, np.integer)) and least <= value <= MOST else None
+
+
+def extents(function: str, names: str, *values: object, least: int = 0) -> list[int]:
+    """The sizes of a kernel.
+
+    :param names: what they are, for messages.
+    :raises ValueError: if they are something else, too small, or too large.
+    """
+    found = [whole(value, least) for value in values]
+    if None in found:
+        raise ValueError(f"{function}: {names} are numbers from {least} to {MOST}, not {_listed(values)}")
+    return [n for n in found if n is not None]
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(str(n) if isinstance(n, np.integer) else repr(n) for n in values)
+
+
+def is_one_of(value: object, names: Collection[str | None]) -> bool:
+    """Whether a value is one of names, or ``None`` where this is one; others need not have a hash."""
+    return (value is None or isinstance(value, str)) and value in names
+
+
 # -- arrays ------------------------------------------------------------------------------------------------------------
 
 
 def operand(
     function: str, name: str, value: object, *, rank: int | None = None, dtypes: Sequence[str] | None = None
 ) -> Array:
-    """An operand as a contiguous array: as it is, or a copy if its elements do not lie side by side in memory.
+    """An operand as a contiguous and aligned array: as it is, or a copy if its elements do not lie so in memory.
 
     :param function: the function that was called, for messages.
     :param dtypes: the types that are taken, by name; all unless given.
-    :raises TypeError: if it is not an array of numpy, or of another type or byte order.
+    :raises TypeError: if it is not an array of numpy, has a mask, or is of another type or byte order.
     :raises ValueError: if it has another rank.
     """
     if not isinstance(value, np.ndarray):
         raise TypeError(f"{function}: {name} is a {type(value).__name__}, not an array of numpy; try numpy.asarray")
+    _without_mask(function, name, value)
     if not value.dtype.isnative:
         raise TypeError(f"{function}: the numbers of {name} are in the byte order of another machine; try a.astype")
     if dtypes is not None and value.dtype.name not in dtypes:
         raise TypeError(f"{function}: {name} is an array of {value.dtype.name}; {', '.join(dtypes)} are taken")
     if rank is not None and value.ndim != rank:
         raise ValueError(f"{function}: {name} has {rank} dimensions; an array of shape {value.shape} was given")
-    return np.ascontiguousarray(value) if value.ndim else value  # numpy would give a single number a dimension
+    aligned = value if value.flags.aligned else value.copy()
+    return np.ascontiguousarray(aligned) if value.ndim else aligned  # numpy would give a single number a dimension
+
+
+def _without_mask(function: str, name: str, array: Array) -> None:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeError(f"{function}: {name} is a masked array, and masks have no meaning here; try filled() or data")
 
 
 def destination(
@@ -219,19 +258,23 @@ def destination(
 ) -> Array:
     """The array that a result is written to: ``out`` if it is given, or a new one.
 
-    :raises TypeError: if ``out`` is not an array, or of another type.
-    :raises ValueError: if it has another shape, is not contiguous, is read-only, or shares memory with an operand.
+    :raises TypeError: if ``out`` is not an array, has a mask, or is of another type.
+    :raises ValueError: if it has another shape, is not contiguous and aligned, is read-only, or shares memory with an
+        operand.
     """
     if out is None:
         return _on_lines(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{function}: out is a {type(out).__name__}, not an array of numpy")
+    _without_mask(function, "out", out)
     if out.dtype != dtype:
         raise TypeError(f"{function}: out is an array of {out.dtype.name}; the result is one of {dtype.name}")
     if out.shape != shape:
         raise ValueError(f"{function}: out has shape {out.shape}; the result has shape {shape}")
-    if not out.flags.c_contiguous or not out.flags.writeable:
-        raise ValueError(f"{function}: out is not contiguous, or cannot be written; leave it out, and copy the result")
+    if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
+        raise ValueError(
+            f"{function}: out is not contiguous, not aligned, or cannot be written; leave it out, and copy the result"
+        )
     if any(np.may_share_memory(out, x) for x in operands):
         raise ValueError(f"{function}: out shares memory with an operand; leave it out, and copy the result")
     return out

@@ -10,9 +10,9 @@ from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.library import convolution_schedules as schedules
-from verified_tir.library.convolution import TYPES, Layout, Pair, pair_of
+from verified_tir.library.convolution import TYPES, Layout, Pair, checked, pair_of
 from verified_tir.library.convolution_programs import Problem
-from verified_tir.library.kernel import Array, Kernel, destination, lanes_of, machine, operand, specialised
+from verified_tir.library.kernel import Array, Kernel, destination, is_one_of, lanes_of, machine, operand, specialised
 
 Reduction = Literal["max", "average", "average with padding"]
 
@@ -122,22 +122,20 @@ def avg_pool2d(
 def _problem(
     name: str, x: object, size: Pair, strides: Pair | None, padding: Pair, dilation: Pair, layout: Layout
 ) -> Problem:
-    if layout not in PLACES:
+    if not is_one_of(layout, PLACES):
         raise ValueError(f"{name}: the layout is {', '.join(PLACES)}, not {layout!r}")
     data = operand(name, "x", x, rank=5 if layout == "NCHWc" else 4, dtypes=TYPES)
     kernel, pads = pair_of(name, "sizes", size, 1), pair_of(name, "padding", padding, 0)
     if any(2 * pad > k for pad, k in zip(pads, kernel, strict=True)):
         raise ValueError(f"{name}: the padding is at most half of the window {kernel}, not {pads}")
     block = data.shape[4] if layout == "NCHWc" else 1
-    if layout == "NCHWc" and block % 4:
+    if layout == "NCHWc" and (block % 4 or block == 0):
         raise ValueError(f"{name}: NCHWc has blocks of 4, 8, 16 … channels, not {block}; take NHWC")
     n, h, w, c = [data.shape[k] for k in ((0, 1, 2, 3) if layout == "NHWC" else (0, 2, 3, 1))]
     steps = pair_of(name, "strides", kernel if strides is None else strides, 1)
     spread = pair_of(name, "dilation", dilation, 1)
     p = Problem(n, h, w, c * block, 1, 1, kernel, steps, pads, spread, block, dtype=data.dtype.name)
-    if min(p.places) < 1:
-        raise ValueError(f"{name}: a window of {kernel} does not fit into {h} rows and {w} columns")
-    return p
+    return checked(name, p)
 
 
 def _pooled(

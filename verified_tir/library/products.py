@@ -18,7 +18,17 @@ from verified_tir.codegen.target import Target
 from verified_tir.ir.script import parse_func
 from verified_tir.library.gemm_schedule import product
 from verified_tir.library.gemm_tiles import Tiles
-from verified_tir.library.kernel import Array, Kernel, calls, destination, machine, operand, specialised
+from verified_tir.library.kernel import (
+    Array,
+    Kernel,
+    calls,
+    destination,
+    extents,
+    is_one_of,
+    machine,
+    operand,
+    specialised,
+)
 
 RESULTS: Final = {"float32": "float32", "float64": "float64", "bfloat16": "float32", "int8": "int32"}
 """The type of the result for each type of the operands."""
@@ -76,26 +86,37 @@ def gemm_kernel(
     :param bias: whether a row is added to each row of the result.
     :param activation: what is done with each element at the end: nothing, ``"relu"`` or ``"clip"`` (at 0 and 6).
     :param target: the machine; this one unless given.
-    :raises ValueError: for another type or activation, or a negative size.
+    :raises ValueError: for another type or activation, or sizes that kernels do not have.
     """
     if dtype not in RESULTS:
         raise ValueError(f"gemm: there is no kernel for {dtype}; {', '.join(RESULTS)} are taken")
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"gemm: there is no activation {activation!r}; {_named(ACTIVATIONS)} are known")
-    sizes = (rows, columns, depth)
-    if min(sizes) < 0:
-        raise ValueError(f"gemm: sizes are not negative; {sizes} were given")
+    _known(activation)
+    rows, columns, depth = sizes = extents("gemm", "rows, columns and depth", rows, columns, depth)
     target = target or machine()
     threads = target.threads if math.prod(sizes) > SMALL else 1
     plain = parse_func(
-        program(*sizes, dtype, transpose_a=transpose_a, transpose_b=transpose_b, bias=bias, activation=activation)
+        program(
+            rows,
+            columns,
+            depth,
+            dtype,
+            transpose_a=transpose_a,
+            transpose_b=transpose_b,
+            bias=bias,
+            activation=activation,
+        )
     )
     if 0 in sizes:
         return Kernel(plain, lambda s: None, target=target)
-    tiles = Tiles.of(*sizes, RESULTS[dtype], target, transposed=transpose_b)
+    tiles = Tiles.of(rows, columns, depth, RESULTS[dtype], target, transposed=transpose_b)
     finish = bias or activation is not None
     strategy = partial(product, tiles=tiles, finish=finish, transposed=transpose_b, threads=threads)
     return Kernel(plain, strategy, target=target)
+
+
+def _known(activation: str | None) -> None:
+    if not is_one_of(activation, ACTIVATIONS):
+        raise ValueError(f"gemm: there is no activation {activation!r}; {_named(ACTIVATIONS)} are known")
 
 
 def _named(names: Any) -> str:
@@ -168,6 +189,7 @@ def _checked(
     for name, value in (("transpose_a", transpose_a), ("transpose_b", transpose_b)):
         if not isinstance(value, bool):
             raise TypeError(f"gemm: {name} is True or False, not {value!r}")
+    _known(activation)
     given = [_as_it_lies(name, x) for name, x in (("a", a), ("b", b))]
     (a_lies, flip_a), (b_lies, flip_b) = given
     rows, depth = a.shape[::-1] if transpose_a else a.shape

@@ -9,7 +9,7 @@ Maxima pass over NaN, as the programs say: any order gives the same number then.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Sequence
 from functools import partial
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
-from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, operand, specialised
+from verified_tir.library.kernel import Array, Kernel, calls, destination, extents, lanes_of, operand, specialised
 from verified_tir.library.vectors import VECTORS_AND_REST, groups_of, in_vectors, machine_for, reduced_in_lanes
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T
@@ -53,6 +53,7 @@ def _kernel(program: PrimFunc, dtype: str, target: Target | None, columns: int, 
 @specialised
 def softmax_kernel(columns: int, dtype: str = "float32", *, target: Target | None = None) -> Kernel:
     """Softmax of any number of rows."""
+    (columns,) = extents("softmax", "columns", columns, least=1)
     lowest = float("-inf")
 
     @T.prim_func
@@ -77,16 +78,24 @@ def softmax_kernel(columns: int, dtype: str = "float32", *, target: Target | Non
     return _kernel(softmax, dtype, target, columns, sums=(("j_top", "top"), ("j_sum", "total")), maps=("j_exp", "j"))
 
 
+def _finite(eps: object) -> float:
+    if not isinstance(eps, (int, float, np.integer, np.floating)):
+        raise TypeError(f"layer_norm: eps is a number, not {eps!r}")
+    if not 0 <= eps <= sys.float_info.max:
+        raise ValueError(f"layer_norm: eps is a finite number from 0 on, not {eps}")
+    return float(eps)
+
+
 @specialised
 def layer_norm_kernel(
     columns: int, dtype: str = "float32", *, eps: float = 1e-5, target: Target | None = None
 ) -> Kernel:
     """Layer normalisation of any number of rows: ``(A - mean) / sqrt(variance + eps) * W + V``.
 
-    :raises ValueError: if ``eps`` is negative or no finite number.
+    :raises TypeError: if ``eps`` is no number.
+    :raises ValueError: if it is negative or not finite.
     """
-    if not 0 <= eps < math.inf:
-        raise ValueError(f"layer_norm: eps is a number from 0 on, not {eps}")
+    (columns,), eps = extents("layer_norm", "columns", columns, least=1), _finite(eps)
 
     @T.prim_func
     def layer_norm(a: T.handle, w: T.handle, v: T.handle, b: T.handle) -> None:
@@ -117,6 +126,7 @@ def layer_norm_kernel(
 @specialised
 def row_sum_kernel(columns: int, dtype: str = "float32", *, target: Target | None = None) -> Kernel:
     """The sums of any number of rows."""
+    (columns,) = extents("row_sum", "columns", columns, least=1)
 
     @T.prim_func
     def row_sum(a: T.handle, b: T.handle) -> None:
@@ -134,6 +144,7 @@ def row_sum_kernel(columns: int, dtype: str = "float32", *, target: Target | Non
 @specialised
 def row_max_kernel(columns: int, dtype: str = "float32", *, target: Target | None = None) -> Kernel:
     """The largest number of each of any number of rows; minus infinity if there is none."""
+    (columns,) = extents("row_max", "columns", columns, least=1)
     lowest = float("-inf")
 
     @T.prim_func
@@ -168,7 +179,7 @@ def _matrix(array: Array) -> Array:
 def softmax(a: object, *, out: Array | None = None, threads: int | None = None) -> Array:
     """``exp(a - max(a)) / sum(exp(a - max(a)))`` along the last axis.
 
-    A row with NaN, or with infinity, becomes NaN, as does a row of minus infinity.
+    A row with NaN or infinity becomes NaN, as does a row of which every number is minus infinity.
 
     :param a: an array of float32 or float64, of any number of dimensions.
     :param out: where the result is written; a new array unless given.
@@ -207,7 +218,7 @@ def layer_norm(
             raise ValueError(f"layer_norm: {name} has {vector.size} elements, and rows have {columns}")
         vectors.append(vector)
     result = destination("layer_norm", out, array.shape, array.dtype, (array, *vectors))
-    kernel = layer_norm_kernel(columns, dtype, eps=float(eps), target=machine_for(array, threads))
+    kernel = layer_norm_kernel(columns, dtype, eps=_finite(eps), target=machine_for(array, threads))
     kernel(_matrix(array), *vectors, _matrix(result))
     return result
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from verified_tir.codegen.target import Target
 from verified_tir.ir.expr import Expr, Var
-from verified_tir.library.kernel import Array, Kernel, calls, destination, lanes_of, operand, specialised
+from verified_tir.library.kernel import Array, Kernel, calls, destination, extents, lanes_of, operand, specialised
 from verified_tir.library.vectors import VECTORS_AND_REST, machine_for
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.script import tir as T
@@ -82,6 +82,7 @@ def in_blocks(s: Schedule, row: Var, column: Var) -> None:
 @specialised
 def transpose_kernel(rows: int, columns: int, dtype: str = "float32", *, target: Target | None = None) -> Kernel:
     """The transposition of a matrix."""
+    rows, columns = extents("transpose", "rows and columns", rows, columns)
 
     @T.prim_func
     def transpose(a: T.handle, b: T.handle) -> None:
