@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -9,7 +12,7 @@ from onnx import helper, numpy_helper
 
 from verified_tir.graph import Graph, GraphBuilder, GraphError
 from verified_tir.graph.constants import FEW, constants_folded
-from verified_tir.graph.execute import build
+from verified_tir.graph.execute import build, evaluate
 from verified_tir.graph.onnx import from_onnx
 
 
@@ -33,6 +36,49 @@ def test_values_that_depend_on_constants_only_become_constants(elements: int) ->
     for got, want in zip(build(folded).run([x]), build(graph).run([x]), strict=True):
         np.testing.assert_array_equal(got, want)
     np.testing.assert_array_equal(folded.constants[folded.outputs[1]], np.abs(c))
+
+
+@pytest.mark.parametrize("beyond", [0, 4])
+def test_what_is_written_to_arrays_later_changes_no_constant(beyond: int) -> None:
+    """Also where an array begins as the machine wants it, and could be used as it is."""
+    raw = np.zeros(4 * 128 + 128, np.uint8)
+    first = -raw.ctypes.data % 64 + beyond
+    c = raw[first : first + 4 * 128].view(np.float32)
+    g = GraphBuilder()
+    x, constant = g.input("x", (128,)), g.constant(c)
+    c[:] = 1
+    graph = g.finish(g.op("add", x, constant))
+    given = Graph("given", (x,), {constant: c}, graph.nodes, graph.outputs)
+    functions = build(graph), build(given)
+    c[:] = 2
+    a = np.zeros(128, np.float32)
+    assert [f(a)[0] for f in functions] == [0, 1] == [evaluate(f.graph, [a])[0][0] for f in functions]
+    with pytest.raises(ValueError, match="read-only"):
+        graph.constants[constant][:] = 3
+
+
+def test_constants_that_nobody_can_write_are_not_copied() -> None:
+    fixed = np.frombuffer(bytes(4 * 64), np.float32).reshape(8, 8)
+    view = np.zeros((8, 8), np.float32)[:]
+    view.flags.writeable = False  # but the array that it is a view of can be written
+    g = GraphBuilder()
+    graph = g.finish(g.op("add", g.constant(fixed), g.constant(view)))
+    first, second = graph.constants.values()
+    assert first.base is fixed.base and not np.shares_memory(second, view)
+    assert second.ctypes.data % 64 == 0
+    assert np.shares_memory(build(graph)._constants[graph.nodes[0].inputs[1]], second)
+
+
+@pytest.mark.parametrize("run", [evaluate, lambda graph, inputs: build(graph).run(inputs)], ids=["evaluate", "run"])
+def test_results_have_memory_of_their_own(run: Any) -> None:
+    g = GraphBuilder()
+    x, c = g.input("x", (4,)), g.constant(np.ones(4, np.float32))
+    y = g.op("nn.relu", x)
+    graph = g.finish(x, y, c, y, c, x)
+    a = np.full(4, 2, np.float32)
+    results = [a, *graph.constants.values(), *run(graph, [a])]
+    assert not any(np.shares_memory(p, q) for p, q in combinations(results, 2))
+    assert [r[0] for r in results[2:]] == [2, 2, 1, 2, 1, 2] and all(r.flags.writeable for r in results[2:])
 
 
 def test_what_an_input_reaches_stays() -> None:

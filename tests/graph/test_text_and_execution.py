@@ -125,6 +125,19 @@ def test_inputs_are_checked() -> None:
             call()
 
 
+def test_inputs_may_lie_anywhere_and_have_any_name() -> None:
+    g = GraphBuilder()
+    graph = g.finish(g.op("negative", g.input("self", (4,))))
+    a = np.frombuffer(bytearray(range(17)), np.uint8)[1:].view(np.float32)
+    assert not a.flags.aligned
+    for got in (build(graph)(a), build(graph)(self=a), evaluate(graph, {"self": a})[0]):
+        np.testing.assert_array_equal(got, -a)
+    with pytest.raises(GraphError, match="the input self is a masked array, and masks have no meaning here"):
+        build(graph)(np.ma.masked_array(a, a > 0))
+    with pytest.raises(GraphError, match="the constant c is a masked array"):
+        g.constant(np.ma.masked_array(a, a > 0), "c")
+
+
 def test_layouts_there_and_back() -> None:
     g = GraphBuilder()
     x = g.input("x", (5, 6))

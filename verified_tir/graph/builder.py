@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from verified_tir.graph.element_types import unchanging
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.names import Names, identifier
@@ -55,10 +56,12 @@ class GraphBuilder:
         return v
 
     def constant(self, array: Any, name: str = "const") -> Value:
-        """A constant with the elements of an array."""
+        """A constant with the elements that an array has now: it is copied if it can be written."""
+        if isinstance(array, np.ma.MaskedArray):
+            raise GraphError(f"the constant {name} is a masked array, and masks have no meaning here")
         made = np.asarray(array)
         v = Value(self.fresh(name), TensorType(made.shape, "bool" if made.dtype == np.bool_ else str(made.dtype)))
-        self._constants[v] = made
+        self._constants[v] = unchanging(made)
         return v
 
     def op(self, op: str, *inputs: Value, name: str = "", source: str = "", **attrs: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from verified_tir.graph.element_types import unchanging
 from verified_tir.graph.ir import Array, Graph, Node, Value
 
 MOST: Final = 2**26
@@ -57,7 +58,7 @@ def elements(nodes: Sequence[Node], constants: Mapping[Value, Array]) -> dict[Va
             used = {v: values[v] for n in ready for v in n.inputs if v in values}
             part = Graph("constants", (), used, tuple(ready), results)
             arrays = evaluate(part, []) if few else build(part, schedules=False).run([])
-            values.update(zip(results, arrays, strict=True))
+            values.update(zip(results, map(unchanging, arrays), strict=True))
             left = [n for n in left if n not in ready]
     return values
 

@@ -74,6 +74,26 @@ def held(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array.view(np.uint8) if str(array.dtype) in SMALL else array
 
 
+LINE: Final = 64
+"""Bytes to which arrays are aligned: a line of the cache, and the widest vector."""
+
+
+def unchanging(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The array, if neither it nor an array that it is a view of can be written; else a copy, dense and aligned, that
+    cannot be written."""
+    at: Any = array
+    while isinstance(at, np.ndarray) and not at.flags.writeable:
+        at = at.base
+    if at is None or isinstance(at, bytes):
+        return array
+    whole = np.empty(array.nbytes + LINE, np.uint8)
+    first = -whole.ctypes.data % LINE
+    made: np.ndarray[Any, Any] = whole[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    made[...] = array
+    whole.flags.writeable = made.flags.writeable = False
+    return made
+
+
 # -- conversions -------------------------------------------------------------------------------------------------------
 
 

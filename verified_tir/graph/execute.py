@@ -45,14 +45,14 @@ def evaluate(
     *,
     contract: bool = False,
 ) -> list[Array]:
-    """The results by the interpreter, which defines them; slow.
+    """The results by the interpreter, which defines them, in arrays of their own; slow.
 
     :param functions: what programs call from outside, by name, where such a call is all that a program does: each gets
         the arrays of its call, and writes the results.
     :param contract: as for :func:`build`.
     """
     values = evaluate_all(graph, inputs, functions, contract=contract)
-    return [values[v].view(array_dtype(v.dtype)) for v in graph.outputs]
+    return [values[v].view(array_dtype(v.dtype)).copy() for v in graph.outputs]
 
 
 def evaluate_all(
@@ -118,7 +118,7 @@ class Executable:
         """
         return place(self.graph)
 
-    def __call__(self, *args: Any, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
         if args and named:
             raise TypeError(f"{self.graph.name} takes its inputs by position or by name, not both")
         results = self.run(named or args)
@@ -145,7 +145,7 @@ class Executable:
             operands = [packed[node, k] if (node, k) in packed else values[v] for k, v in enumerate(node.inputs)]
             function(*operands, *(values[v] for v in node.outputs))
         self._workspaces.give_back(workspace)
-        found = [values[v] if v in results else values[v].copy() for v in self.graph.outputs]
+        found = [results.pop(v) if v in results else values[v].copy() for v in self.graph.outputs]
         return [a.view(array_dtype(v.dtype)) for v, a in zip(self.graph.outputs, found, strict=True)]
 
 
@@ -261,8 +261,9 @@ def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[dic
     found: dict[Value, Array] = {}
     sizes: dict[Var, int] = {}
     for v, given in zip(graph.inputs, arrays, strict=True):
-        array = np.ascontiguousarray(given)
-        array = array.reshape(np.shape(given))  # ascontiguousarray gives numbers a dimension
+        if isinstance(given, np.ma.MaskedArray):
+            raise GraphError(f"the input {v.name} is a masked array, and masks have no meaning here")
+        array = np.require(given, requirements=["C", "ALIGNED", "ENSUREARRAY"])
         if len(array.shape) != len(v.dims) or array.dtype != array_dtype(v.dtype):
             raise GraphError(f"the input {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
         for e, n in zip(v.dims, array.shape, strict=True):

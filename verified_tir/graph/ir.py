@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias, final
 
 import numpy.typing as npt
 
-from verified_tir.graph.element_types import array_dtype, held_as
+from verified_tir.graph.element_types import array_dtype, held_as, unchanging
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.sizes import (
     Dim,
@@ -163,7 +163,10 @@ class Node:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
-    """Inputs, constants (with their arrays), nodes in order, outputs."""
+    """Inputs, constants (with their arrays), nodes in order, outputs.
+
+    Arrays of constants cannot be written.  Of one that is given and could be, the graph has a copy.
+    """
 
     name: str
     inputs: tuple[Value, ...]
@@ -177,6 +180,7 @@ class Graph:
         for v, array in self.constants.items():
             if array.shape != v.dims or array.dtype != array_dtype(v.dtype):
                 raise GraphError(f"the constant {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
+        object.__setattr__(self, "constants", {v: unchanging(a) for v, a in self.constants.items()})
         for node in self.nodes:
             for v in node.inputs:
                 if v not in known:

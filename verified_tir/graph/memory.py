@@ -17,7 +17,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from verified_tir.graph.element_types import array_dtype, held_as
+from verified_tir.graph.element_types import LINE, array_dtype, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, TensorType, Value
 from verified_tir.ir.expr import Var
@@ -27,9 +27,6 @@ Sizes: TypeAlias = "Mapping[Var, int]"
 
 KEPT = 4
 """Memory is kept for so many different sizes."""
-
-LINE = 64
-"""Bytes to which every array is aligned: a line of the cache, and the widest vector."""
 
 
 @final
