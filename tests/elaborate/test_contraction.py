@@ -12,6 +12,7 @@ from verified_tir.elaborate.contraction import contracted, contracted_buffers
 from verified_tir.graph import GraphBuilder
 from verified_tir.graph.execute import build as build_graph
 from verified_tir.graph.execute import evaluate
+from verified_tir.graph.program import program_of
 from verified_tir.ir.expr import Call
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func, script
@@ -190,3 +191,10 @@ def test_models() -> None:
     assert np.array_equal(plain(a), evaluate(graph, [a])[0])
     assert not np.array_equal(made(a), plain(a))
     np.testing.assert_allclose(made(a), plain(a), rtol=1e-5, atol=1e-5)
+
+
+def test_terms_that_are_a_product_or_zero_stay() -> None:
+    g = GraphBuilder()
+    graph = g.finish(g.op("nn.conv2d_transpose", g.input("x", (1, 2, 3, 3)), g.input("w", (2, 2, 2, 2))))
+    func = program_of(graph.nodes[0])
+    assert contracted(func) is func

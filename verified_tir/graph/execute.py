@@ -165,7 +165,8 @@ def build(
     :param schedules: whether programs get vectors and register tiles (``graph.schedules``), each step proved; without
         them they run as they are written.
     :param contract: in every sum of products, a product that is added is not rounded by itself (a fused multiply-add,
-        see :func:`~verified_tir.elaborate.contraction.contracted`); the theorems are about these programs.
+        see :func:`~verified_tir.elaborate.contraction.contracted`); the theorems are about these programs.  Terms that
+        are a product or something else (``nn.conv2d_transpose``) stay.
     :raises GraphError: if a node is not a legal program, or cannot be compiled (the message names it), or if the graph
         takes more memory than there is.
     """
