@@ -42,7 +42,8 @@ class Context:
     observed: list[Ran] = field(default_factory=list)
     """Statements that ran and assumed something."""
     shadow: ir.Var | None = None
-    """A block whose definedness bits stand for "was written": its stores count as defined whatever they store."""
+    """A block whose definedness bits stand for "was written": its stores count as defined whatever they store.  What
+    they store may then be any value, of its type."""
     blocks: dict[object, ir.Var] = field(default_factory=dict)
     """The block of each unknown that stands for an element's value, by the unknown's name; shared by all forks."""
     held_facts: dict[Term, tuple[Term, ...]] = field(default_factory=dict)
@@ -128,7 +129,7 @@ class Context:
     def held(self, buffer: ir.Buffer, value: Encoded) -> Encoded:
         """What an element holds after a store (see ``shadow`` and ``open_bits``)."""
         if buffer.data is self.shadow:
-            value = Encoded(value.value, f.TRUE, value.data)
+            value = Encoded(f.ite(value.defined, value.value, fresh(buffer.name, value.value.sort)), f.TRUE, value.data)
         if buffer.data not in self.entry.licensed:
             return value
         written = written_blocks(self.func.body)
