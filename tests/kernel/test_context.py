@@ -143,7 +143,9 @@ def test_stores_to_a_shadow_count_as_defined() -> None:
     unknown = Encoded(f.integer(3), f.FALSE, True)
     assert where.held(a, unknown) is unknown
     where.shadow = a.data
-    assert where.held(a, unknown) == Encoded(f.integer(3), f.TRUE, True)
+    held = where.held(a, unknown)
+    assert held.defined is f.TRUE and held.data and held.value.op == "var", "any value of its type"
+    assert where.held(a, Encoded(f.integer(3), f.TRUE, True)) == Encoded(f.integer(3), f.TRUE, True)
     assert where.held(b, unknown) is unknown
 
 
