@@ -149,13 +149,13 @@ def believed(known: Known, facts: Iterable[object], goal: Term) -> bool:
 def test_an_element_is_not_what_it_says_that_it_is_equal_to() -> None:
     where = after("for i in range(4):\n    A[i] = 5\n")
     e, other, known = element(where, "A", 1), element(where, "A", 7), here(where)
-    five = f.eq(value_of(f.INT), f.integer(5))
+    five = f.implies(DEFINED, f.eq(value_of(f.INT), f.integer(5)))
     run = known.run(e)
     assert run is not None and len(run.aliasing) == 1
     asked: Any = Lie(e, version=e.version, buffer=e.buffer, address=e.address, value=other.value, defined=other.defined)
     facts = [*known.invariant(asked, "five", five, 0), *known.frame(asked), *known.event(asked)]
     assert not facts and known.run(asked) is None and known.ended(asked) == ()
-    assert not believed(known, facts, f.eq(other.value, f.integer(5)))
+    assert not believed(known, facts, f.implies(other.defined, f.eq(other.value, f.integer(5))))
     stored = after("A[1] = 1\nA[2] = 2")
     e, known = element(stored, "A", 1), here(stored)
     address = Address((f.integer(2),))
@@ -186,7 +186,7 @@ def test_one_store_is_meant_by_a_number() -> None:
     """The element is 1 since the first store, where that ran; which the second did in any case."""
     where = after("for i in range(4):\n    if n > 0:\n        A[i] = 1\n    A[i] = A[i]\n")
     e, known = element(where, "A", 1), here(where)
-    one = f.eq(value_of(f.INT), f.integer(1))
+    one = f.implies(DEFINED, f.eq(value_of(f.INT), f.integer(1)))
 
     class Number:
         def __init__(self, *values: int) -> None:
@@ -197,7 +197,7 @@ def test_one_store_is_meant_by_a_number() -> None:
 
     since: list[Any] = [Number(0, 1), Number(1, 0)]
     facts = [t for k in since for t in known.invariant(e, "one", one, k)]
-    assert not believed(known, facts, f.eq(e.value, f.integer(1)))
+    assert not believed(known, facts, f.implies(e.defined, f.eq(e.value, f.integer(1))))
 
 
 def test_blocks_and_versions_are_what_they_are() -> None:

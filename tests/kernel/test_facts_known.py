@@ -252,12 +252,12 @@ def test_what_an_induction_supposes_it_supposes_of_its_own_moments() -> None:
 def test_what_holds_since_a_store_needs_one_that_ran() -> None:
     """Iterations of a ``while`` loop are not told apart, so none is that of the store; it may have held before."""
     where = after("A[0] = 5\nwhile X[0] > 0:\n    X[0] = X[0] - 1\n    A[0] = 5")
-    known, e, five = here(where), element(where, "A", 0), f.eq(value_of(f.INT), f.integer(5))
+    known, e, five = here(where), element(where, "A", 0), f.implies(DEFINED, f.eq(value_of(f.INT), f.integer(5)))
     run = known.run(e)
     assert run is not None and run.witnesses == (None,)
     assert known.invariant(e, "is five", five, 0) == ()
-    before = f.eq(run.older.value, f.integer(5))
-    assert known.invariant(e, "is five", five) == (f.implies(before, f.eq(e.value, f.integer(5))),)
+    before, now = (f.implies(x.defined, f.eq(x.value, f.integer(5))) for x in (run.older, e))
+    assert known.invariant(e, "is five", five) == (f.implies(before, now),)
 
 
 @pytest.mark.parametrize("premise", [True, False])

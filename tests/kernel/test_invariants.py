@@ -43,7 +43,9 @@ def guessed(monkeypatch: pytest.MonkeyPatch, *formulas: object) -> None:
 def test_a_formula_about_an_iteration_is_no_property() -> None:
     """``A[0] == k`` is kept by the store of each iteration k, and says of all others what is false."""
     value, k = value_of(f.INT), f.var("k", f.INT)
-    for said in (f.implies(DEFINED, f.eq(value, k)), f.app("g", (value,), f.BOOL), value_of(f.BOOL), value, None):
+    three = f.eq(value, f.integer(3))
+    for said in (f.implies(DEFINED, f.eq(value, k)), f.app("g", (value,), f.BOOL), value_of(f.BOOL), value, None,
+                 three, f.implies(three, DEFINED), f.or_(f.not_(DEFINED), three)):  # fmt: skip
         assert not speaks_of_one_element(said, f.INT)
     for said in (f.implies(DEFINED, f.eq(value, f.integer(3))), f.TRUE, DEFINED):
         assert speaks_of_one_element(said, f.INT)
@@ -57,8 +59,10 @@ def test_what_is_no_property_does_no_harm(monkeypatch: pytest.MonkeyPatch, nonse
 
 
 def test_a_false_property_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    guessed(monkeypatch, lambda v, d: f.between(f.integer(0), v, f.integer(8)), lambda v, d: f.eq(v, f.integer(3)))
-    assert isinstance(verify_program(program(INDEXED.format(1), PARAMS), Prover(PROVER.solver)), (NoMatch, Unproved))
+    for false in (lambda v: f.between(f.integer(0), v, f.integer(8)), lambda v: f.eq(v, f.integer(3))):
+        guessed(monkeypatch, lambda v, d, said=false: f.implies(d, said(v)))
+        found = verify_program(program(INDEXED.format(1), PARAMS), Prover(PROVER.solver))
+        assert isinstance(found, (NoMatch, Unproved))
 
 
 def test_a_guess_decides_what_is_proved_and_not_what_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +75,7 @@ def test_a_guess_decides_what_is_proved_and_not_what_is_true(monkeypatch: pytest
 def test_iterations_that_came_before_keep_it(monkeypatch: pytest.MonkeyPatch, most: int, *, fine: bool) -> None:
     """Those before i store 1 as long as i is at most 3; the one at 3 stores 2."""
     params = 'B: T.Buffer((4,), "int32"), C: T.Buffer((16,), "int32")'
-    guessed(monkeypatch, lambda v, _: f.eq(v, f.integer(1)))
+    guessed(monkeypatch, lambda v, d: f.implies(d, f.eq(v, f.integer(1))))
     text = f"B[0] = 1\nfor i in range(9):\n    if i < {most}:\n        C[i] = B[0]\n    B[0] = T.Select(i < 3, 1, 2)"
     rule = rewritten((1, 0, 0, 0), (0,), const(1))
     accepted(program(text, params), rule) if fine else refused(program(text, params), rule, "1 equals B[0] (Refuted)")

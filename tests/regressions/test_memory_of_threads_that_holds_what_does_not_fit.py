@@ -28,7 +28,7 @@ def f(A: T.Buffer((2,), "int8"), n: T.int32):
 
 @pytest.mark.parametrize("x", ["100.0", "1000.0"])
 def test_what_another_thread_has_stored_is_not_the_threads_own(x: str) -> None:
-    with pytest.raises(ScheduleError, match="no iteration of the loop over i, bound to threadIdx.x, uses t"):
+    with pytest.raises(ScheduleError, match=r"no iteration of the loop over i, bound to threadIdx\.x, uses t"):
         Schedule(TEXT.format(x=x, read=1))
 
 

@@ -55,14 +55,15 @@ def value_of(sort: str) -> Term:
 
 
 def speaks_of_one_element(holds: object, sort: str) -> bool:
-    """Whether this is a formula whose only variables are an element's value and its definedness bit.
+    """Whether this is a formula whose only variables are an element's value, if it is defined, and its definedness bit.
 
     (A formula that spoke of an iteration's variable as well would be proved of this iteration's store, and believed of
-    all others.)
+    all others; one of an undefined value would be proved of the term that was stored, which the element need not be.)
     """
     if type(holds) is not Term or holds.sort != f.BOOL:
         return False
-    return all(t in (value_of(sort), DEFINED) for t in f.subterms(holds) if t.op in ("var", "app"))
+    value = (value_of(sort),) if holds.op == "=>" and holds.args[0] is DEFINED else ()
+    return all(t in (DEFINED, *value) for t in f.subterms(holds) if t.op in ("var", "app"))
 
 
 @final

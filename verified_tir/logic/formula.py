@@ -220,9 +220,7 @@ def implies(a: Term, b: Term) -> Term:
         return b
     if a is FALSE:
         return TRUE
-    if b is FALSE:
-        return not_(a)
-    return make("=>", (a, b), BOOL)
+    return not_(a) if b is FALSE else make("=>", (a, b), BOOL)
 
 
 def ite(c: Term, a: Term, b: Term) -> Term:
