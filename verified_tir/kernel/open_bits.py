@@ -1,10 +1,11 @@
 """Bits that a licence leaves open.
 
 A licence to reassociate belongs to the program that a theorem begins with: a set of blocks.  Whatever stores an element
-of a licensed block as ``B[x] = B[x] ⊕ e`` (lets stand for what they are bound to) adds a term to what B[x] holds; any
-other store begins anew.  A term that is neutral for its ⊕ where it is added is none: such a store is as if it were not
-there, and so is one of what B[x] holds.  The theorem then says: *for some tree over the terms of each such element, one
-and the same wherever the element is read, the new program does what the old one does with the values of these trees*.
+of a licensed block as ``B[x] = B[x] ⊕ e`` adds a term to what B[x] holds (a let carries the terms of what it is bound
+to, also where B[x] holds something else by then); any other store begins anew.  A term that is neutral for its ⊕ where
+it is added is none: such a store is as if it were not there, and so is one of what B[x] holds.  The theorem then says:
+*for some tree over the terms of each such element, one and the same wherever the element is read, the new program does
+what the old one does with the values of these trees*.
 
 So every proof has to hold of all trees.  Two things see to that:
 
