@@ -17,6 +17,7 @@ from verified_tir.ir.calls import is_pure
 from verified_tir.ir.expr import Binary, Call, Expr, IntImm, Load, Undef, Var, const
 from verified_tir.ir.find import data_vars, recursion
 from verified_tir.ir.func import IRModule, PrimFunc
+from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Stmt, Store
@@ -124,6 +125,8 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
             )
         elif any(n in data or _of_memory(n) for n in walk(argument)):
             raise IRError(f"{param.name} of {callee.name} would be computed from memory; pass the buffer")
+        elif param.dtype.is_int and not is_index(argument, data):
+            raise IRError(f"{param.name} of {callee.name} would be data, which wraps; pass index arithmetic")
         else:
             values[param] = argument
     _solve_symbols(callee, passed, values)

@@ -42,7 +42,7 @@ from verified_tir.kernel.memory import Allocated, Entry
 from verified_tir.kernel.obligation import NoMatch, Question, Unproved, discharge
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.region import instance
-from verified_tir.kernel.rules.common import changes
+from verified_tir.kernel.rules.common import changes, evaluated_safely
 from verified_tir.logic import formula as f
 from verified_tir.logic.formula import Term
 from verified_tir.logic.verdict import Discharged, Unknown
@@ -69,7 +69,7 @@ def verify_program(
         for question in block_questions(written or func, entry or Entry()):
             proved, failed = discharge(prover, [question])
             claimed += proved
-            if failed is not None and not isinstance(failed[1], Unknown):
+            if failed is not None and (question.name != "block" or not isinstance(failed[1], Unknown)):
                 return Unproved(*failed, written or func)
             if failed is not None and notes is not None:
                 notes.append(f"not decided, and dropped: {shown(question.claim)}")
@@ -132,7 +132,10 @@ def _is_call(stmt: Stmt) -> bool:
 
 
 def _bindings(inside: Context, block: Block, path: Path) -> Iterator[Question]:
-    """Each binding lies in its domain where the block runs; afterwards ``inside`` knows the iteration variables."""
+    """Domains and bindings can be evaluated, also where the block does not run; and each binding lies in its domain
+    where it does.  Afterwards ``inside`` knows the iteration variables."""
+    evaluated = [e for iv in block.iter_vars for e in (iv.min, iv.extent, iv.value)]
+    yield from evaluated_safely(inside, evaluated, (), path)
     values = {iv.var: iv.value for iv in block.iter_vars}
     condition = inside.encoder().encode(substitute(block.predicate, values))
     inside.path.extend((condition.value, condition.defined))

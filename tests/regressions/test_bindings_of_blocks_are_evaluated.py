@@ -1,0 +1,68 @@
+"""What a block binds its variables to was asked about only where the variable is used.
+
+The language evaluates domains and bindings when a block is reached, used or not, also where its predicate is false.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from verified_tir import Schedule, ScheduleError
+
+BLOCK = """
+@T.prim_func
+def f(A: T.Buffer((4,), "int32"), n: T.int32):
+    for i in range(4):
+        with T.block("x"):
+            vi = T.axis.opaque({domain}, {binding})
+            {predicate}
+            A[i] = 1
+"""
+CALL = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def g(X: T.Buffer((4,), "int32"), k: T.int32):
+        X[0] = k
+
+    @T.prim_func
+    def f(A: T.Buffer((4,), "int32"), n: T.int32):
+        Module.g(A.data, {argument})
+"""
+
+
+def block(binding: str, domain: str = "4", predicate: str = "T.where(i < 4)") -> Schedule:
+    return Schedule(BLOCK.format(binding=binding, domain=domain, predicate=predicate))
+
+
+@pytest.mark.parametrize(
+    ("binding", "said"),
+    [
+        ("(7 // n) * 0", "the divisor of 7 // n is not zero"),
+        ("n * 2147483647 * 0", "does not overflow"),
+        ("T.shift_left(1, n) * 0", "the shift in 1 << n"),
+        ("T.if_then_else(T.undef('bool'), 0, 0)", "depends on nothing undefined"),
+    ],
+)
+def test_a_binding_that_nobody_uses(binding: str, said: str) -> None:
+    with pytest.raises(ScheduleError, match=said):
+        block(binding)
+
+
+def test_a_domain_and_a_binding_under_a_predicate() -> None:
+    with pytest.raises(ScheduleError, match="the divisor of 7 // n is not zero"):
+        block("0", domain="4 + (7 // n) * 0")
+    with pytest.raises(ScheduleError, match="the divisor of 7 // n is not zero"):
+        block("(7 // n) * 0", predicate="T.where(n > 0)")
+
+
+def test_what_can_be_evaluated() -> None:
+    assert block("i").steps and block("(7 // T.max(n, 1)) * 0").steps
+    assert block("T.if_then_else(n > 0, (7 // n) * 0, 0)").steps
+
+
+@pytest.mark.parametrize("argument", ["T.abs(n)", "T.Cast('int32', T.Cast('int8', n))"])
+def test_data_is_not_passed_as_index_arithmetic(argument: str) -> None:
+    with pytest.raises(ScheduleError, match="k of g would be data, which wraps"):
+        Schedule(CALL.format(argument=argument), name="f")
+    assert Schedule(CALL.format(argument="T.max(n, 0)"), name="f").steps
