@@ -93,8 +93,7 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
     :param pad: which dimensions are padded that are not multiples of their tile (``--pad``).
     :raises GraphError: for a text that names no operator or layout, or an operator that no node of the graph has.
     """
-    from verified_tir.codegen.target import Target
-    from verified_tir.graph.annotate import Annotations, blocked_layouts
+    from verified_tir.graph.annotate import Annotations
     from verified_tir.ir.node import IRError
 
     if pad not in PADDED:
@@ -105,7 +104,7 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
         automatic = text.strip() == AUTOMATIC
         if not automatic and not (equals and name and layout):
             raise GraphError(f"--layout {text}: write operator=layout, as in conv2d=NCHW16c, or {AUTOMATIC}")
-        wanted = blocked_layouts(Target.host(1)) if automatic else {name: layout}
+        wanted = _automatic() if automatic else {name: layout}
         try:
             found = Annotations(wanted, pad=cast("Pad", pad)).frozen(graph)
         except (GraphError, IRError) as problem:
@@ -122,11 +121,16 @@ def frozen_by(texts: Sequence[str], graph: Graph, pad: str = "large") -> dict[No
 
 def spelled(texts: Sequence[str]) -> tuple[str, ...]:
     """The texts of ``--layout`` as they are shown: with what ``auto`` stands for on this machine."""
+    here = ", ".join(f"{name}={layout}" for name, layout in _automatic().items())
+    return tuple(f"{AUTOMATIC}: {here}" if text.strip() == AUTOMATIC else text for text in texts)
+
+
+def _automatic() -> dict[str, str]:
+    """What ``auto`` stands for on this machine."""
     from verified_tir.codegen.target import Target
     from verified_tir.graph.annotate import blocked_layouts
 
-    here = ", ".join(f"{name}={layout}" for name, layout in blocked_layouts(Target.host(1)).items())
-    return tuple(f"{AUTOMATIC}: {here}" if text.strip() == AUTOMATIC else text for text in texts)
+    return blocked_layouts(Target.host(1))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 import ml_dtypes
 import numpy as np
 
+from verified_tir.codegen.aligned_arrays import aligned_empty
 from verified_tir.ir.dtype import INT32, DType
 from verified_tir.ir.expr import Expr
 from verified_tir.ir.node import IRError
@@ -74,10 +75,6 @@ def held(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array.view(np.uint8) if str(array.dtype) in SMALL else array
 
 
-LINE: Final = 64
-"""Bytes to which arrays are aligned: a line of the cache, and the widest vector."""
-
-
 def unchanging(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The array, if neither it nor an array that it is a view of can be written; else a copy, dense and aligned, that
     cannot be written."""
@@ -86,11 +83,11 @@ def unchanging(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         at = at.base
     if at is None or isinstance(at, bytes):
         return array
-    whole = np.empty(array.nbytes + LINE, np.uint8)
-    first = -whole.ctypes.data % LINE
-    made: np.ndarray[Any, Any] = whole[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    made = aligned_empty(array.shape, array.dtype)
     made[...] = array
-    whole.flags.writeable = made.flags.writeable = False
+    for held_by in (made.base, made):
+        assert held_by is not None
+        held_by.flags.writeable = False
     return made
 
 

@@ -17,7 +17,8 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from verified_tir.graph.element_types import LINE, array_dtype, held_as
+from verified_tir.codegen.aligned_arrays import LINE, aligned_empty
+from verified_tir.graph.element_types import array_dtype, held_as
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, TensorType, Value
 from verified_tir.ir.expr import Var
@@ -82,7 +83,7 @@ class Workspace:
     """The memory of one run, made once and used again by later ones of the same sizes."""
 
     def __init__(self, placement: Placement, sizes: Sizes) -> None:
-        pieces = [_aligned(size) for size in placement.sizes]
+        pieces = [aligned_empty((size,), np.dtype(np.uint8)) for size in placement.sizes]
         self.sizes = tuple(sizes.items())
         self.arrays: dict[Value, Array] = {
             v: np.ndarray(v.type.at(sizes).shape, array_dtype(held_as(v.dtype)), pieces[p].data)
@@ -156,20 +157,13 @@ def machine_memory() -> int:
 
 def empty(t: TensorType) -> Array:
     """A new array with elements that are not set, as programs take it."""
-    return np.ndarray(t.shape, array_dtype(held_as(t.dtype)), _aligned(t.nbytes).data)
+    return aligned_empty(t.shape, array_dtype(held_as(t.dtype)))
 
 
 def aligned(array: Array) -> Array:
     """The array, or a copy of it, dense and aligned."""
     if array.flags.c_contiguous and array.ctypes.data % LINE == 0:
         return array
-    made = np.ndarray(array.shape, array.dtype, _aligned(array.nbytes).data)
+    made = aligned_empty(array.shape, array.dtype)
     made[...] = array
     return made
-
-
-def _aligned(nbytes: int) -> Array:
-    """So many bytes that begin at a line."""
-    whole = np.empty(max(1, nbytes) + LINE, np.uint8)
-    first = -whole.ctypes.data % LINE
-    return whole[first : first + max(1, nbytes)]

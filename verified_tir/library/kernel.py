@@ -37,7 +37,6 @@ that nothing is written for one processor.
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Callable, Collection, Sequence
 from threading import RLock
@@ -45,6 +44,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, cast, final
 
 import numpy as np
 
+from verified_tir.codegen.aligned_arrays import aligned_empty
 from verified_tir.codegen.build import build
 from verified_tir.codegen.target import Target
 from verified_tir.ir.func import PrimFunc
@@ -62,9 +62,6 @@ Q = ParamSpec("Q")
 R_co = TypeVar("R_co", covariant=True)
 Array = np.ndarray[Any, Any]
 Strategy = Callable[[Schedule], object]
-
-LINE = 64
-"""Bytes of a line of the cache."""
 
 MOST = 2**31 - 1
 """The greatest extent of an axis, and the greatest number among attributes; indices of programs are int32."""
@@ -263,7 +260,7 @@ def destination(
         operand.
     """
     if out is None:
-        return _on_lines(shape, dtype)
+        return aligned_empty(shape, dtype)
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{function}: out is a {type(out).__name__}, not an array of numpy")
     _without_mask(function, "out", out)
@@ -278,11 +275,3 @@ def destination(
     if any(np.may_share_memory(out, x) for x in operands):
         raise ValueError(f"{function}: out shares memory with an operand; leave it out, and copy the result")
     return out
-
-
-def _on_lines(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """A new array that begins with a line of the cache: a store of a whole vector touches one line, and not two."""
-    size = math.prod(shape) * dtype.itemsize
-    room = np.empty(size + LINE, np.uint8)
-    start = -room.__array_interface__["data"][0] % LINE
-    return room[start : start + size].view(dtype).reshape(shape)

@@ -114,7 +114,7 @@ class Schedule(
     :param seed: what the sampling instructions draw follows from this number.
     :param contract: buffers whose updates ``C[x] = C[x] + a * b`` are to be fused multiply-adds; the theorem is about
         the program that has them (see :func:`~verified_tir.elaborate.contraction.contracted`).
-    :raises ScheduleError: if the program itself has no meaning on some input, a block declares something false.
+    :raises ScheduleError: if the program itself has no meaning on some input, or a block declares something false.
     :raises WrongCall: if there is no such buffer to contract, or nothing in it; a ``TypeError``.
     """
 
