@@ -66,3 +66,47 @@ def test_data_is_not_passed_as_index_arithmetic(argument: str) -> None:
     with pytest.raises(ScheduleError, match="k of g would be data, which wraps"):
         Schedule(CALL.format(argument=argument), name="f")
     assert Schedule(CALL.format(argument="T.max(n, 0)"), name="f").steps
+
+
+ARGUMENT = """
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def h(X: T.Buffer((4,), "int32"), unused: T.int32):
+        X[0] = 1
+
+    @T.prim_func(private=True)
+    def g(X: T.Buffer((4,), "int32"), k: T.int32, m: T.int32):
+        for i in range(T.min(m, 4)):
+            X[i] = k
+        Module.h(X.data, {inner})
+
+    @T.prim_func
+    def f(A: T.Buffer((4,), "int32"), n: T.int32, m: T.int32):
+        if {condition}:
+            Module.g(A.data, {argument}, m)
+"""
+
+
+def argument(argument: str, inner: str = "0", condition: str = "m < 2") -> Schedule:
+    return Schedule(ARGUMENT.format(argument=argument, inner=inner, condition=condition), name="f")
+
+
+def test_an_argument_of_a_loop_that_may_not_run() -> None:
+    with pytest.raises(ScheduleError, match="the divisor of 7 // n is not zero") as refused:
+        argument("7 // n", condition="m < 1")
+    assert "T.evaluate(7 // n)  # <-- here" in str(refused.value)
+    assert "floordiv of 7 by zero" in str(refused.value) and refused.value.confirmed
+
+
+def test_an_argument_that_nobody_uses() -> None:
+    with pytest.raises(ScheduleError, match="the divisor of 7 // n is not zero"):
+        argument("n", inner="7 // k")
+    with pytest.raises(ScheduleError, match="does not overflow"):
+        argument("n", inner="m + 2147483647", condition="n != 0")
+
+
+def test_arguments_that_can_be_evaluated() -> None:
+    assert argument("7 // n", inner="7 // k", condition="n == 3").steps
+    program = argument("7 // T.max(n, 1)", condition="m > 3").func
+    assert "T.evaluate" not in str(program)

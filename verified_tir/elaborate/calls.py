@@ -5,6 +5,9 @@
 Buffers are passed whole, by their data variables, as the interpreter does; a parameter of another shape is another view
 of the same block.  What is computed from memory is not passed as a scalar: it might be undefined, which an argument may
 not be.  A label with the callee's name stays around its body (``CALL`` in its annotations), so that tactics find it.
+
+Arguments are evaluated also where the callee does not use them: what :func:`expand_with_arguments` gives evaluates each
+before the body, so that somebody may ask whether that is defined; the program itself does without.
 """
 
 from __future__ import annotations
@@ -20,13 +23,16 @@ from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
-from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Stmt, Store
+from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Seq, Stmt, Store, seq
 from verified_tir.ir.visit import children, map_children, substitute, walk
 from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.calls import Arguments, instantiate
 
 CALL: Final = "call"
 """The annotation of a label around what a function does: the function's name."""
+
+ARGUMENT: Final = "argument_of"
+"""The annotation of a label around the evaluation of a call's argument: the function's name."""
 
 
 class Misfit(IRError):
@@ -47,8 +53,33 @@ def expand_calls(module: IRModule, name: str) -> PrimFunc:
 
     :raises Misfit: for recursion, and for a call that does not fit the function that it names.
     """
+    return without_arguments(expand_with_arguments(module, name))
+
+
+def expand_with_arguments(module: IRModule, name: str) -> PrimFunc:
+    """The function with all calls expanded, and scalar arguments evaluated under labels (``ARGUMENT``) before what the
+    functions do.
+
+    :raises Misfit: for recursion, and for a call that does not fit the function that it names.
+    """
     refuse_recursion(module)
     return _expanded_function(module[name], module)
+
+
+def without_arguments(func: PrimFunc) -> PrimFunc:
+    """The function without the evaluations that :func:`expand_with_arguments` put into it."""
+
+    def call_of(stmt: Stmt) -> Stmt:
+        left = [s for s in stmt.stmts if not is_argument(s)] if isinstance(stmt, Seq) else [stmt]
+        changed = seq(*left) if isinstance(stmt, Seq) and len(left) < len(stmt.stmts) else stmt
+        return map_children(changed, lambda n: call_of(n) if isinstance(n, Stmt) else n)
+
+    return func.with_body(call_of(func.body))
+
+
+def is_argument(stmt: Stmt) -> bool:
+    """Whether the statement is the evaluation of an argument."""
+    return isinstance(stmt, Block) and stmt.is_label and ARGUMENT in dict(stmt.annotations)
 
 
 def refuse_recursion(module: IRModule) -> None:
@@ -138,7 +169,9 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
     for p, a in passed.items():
         if buffers[p] is not a:
             body = DeclBuffer(buffers[p], body)
-    return body
+    partial = {p: a for p, a in zip(callee.params, call.args, strict=True) if not isinstance(a, (Var, IntImm))}
+    arguments = [Block.label(p.name, Evaluate(a), ((ARGUMENT, callee.name),)) for p, a in partial.items()]
+    return seq(*arguments, body)
 
 
 def _of_memory(node: Node) -> bool:

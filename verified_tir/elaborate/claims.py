@@ -2,7 +2,7 @@
 
 Each block's claims are asked where it stands:
 
-* bindings lie in the iteration variables' domains;
+* arguments of calls can be evaluated, and bindings of blocks, which lie in the iteration variables' domains;
 * reads and writes cover what is touched;
 * instances that conflict agree on every spatial axis, and differ in another one, unless they are one instance that runs
   twice and leaves the same, or of one reduction that begins anew.
@@ -21,7 +21,7 @@ from functools import partial
 from typing import final
 
 from verified_tir.elaborate.blocks import expand, expand_blocks, place_as_written, starts
-from verified_tir.elaborate.calls import CALL
+from verified_tir.elaborate.calls import CALL, is_argument
 from verified_tir.elaborate.meaning import prove_meaning
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
@@ -29,7 +29,7 @@ from verified_tir.ir.misplaced import misplaced
 from verified_tir.ir.node import IRError
 from verified_tir.ir.outside import shown
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, For, If, LetStmt, Region, Seq, Stmt, seq
+from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, For, If, LetStmt, Region, Seq, Stmt, seq
 from verified_tir.ir.sugar import all_of
 from verified_tir.ir.visit import binds, free_vars, nodes_of, sub_statements, substitute
 from verified_tir.kernel.access import BARRIER, Access, Instance, conflicts, overlap
@@ -95,8 +95,8 @@ Around = tuple[tuple[Stmt, Context], ...]
 
 
 def block_questions(func: PrimFunc, entry: Entry) -> Iterator[Question]:
-    """The claims of every block of a program as written."""
-    if not all(b.is_label for b in nodes_of(func.body, Block)):
+    """The claims of every block and of every call of a program as written."""
+    if not all(b.is_label and not is_argument(b) for b in nodes_of(func.body, Block)):
         context = begin(func, replace(entry, definite=True, shapes=()))
         yield from _claims(context, func.body, (), ())
 
@@ -115,6 +115,8 @@ def _claims(context: Context, stmt: Stmt, path: Path, around: Around) -> Iterato
                 inner.execute(If(all_of(starts(stmt)), expand(stmt.init)))
             yield from _claims(inner, sub, (*path, k), ())
         return
+    if isinstance(stmt, Block) and is_argument(stmt) and isinstance(stmt.body, Evaluate):
+        yield from evaluated_safely(context.fork(), (stmt.body.value,), (), (*path, 0))
     here = context.fork()
     for k, sub in enumerate(sub_statements(stmt)):
         inner = here.fork()

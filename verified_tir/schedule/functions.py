@@ -14,7 +14,7 @@ from itertools import count
 from typing import final
 
 from verified_tir.elaborate.blocks import expand_blocks
-from verified_tir.elaborate.calls import CALL, expand_calls, refuse_recursion
+from verified_tir.elaborate.calls import CALL, expand_calls, expand_with_arguments, refuse_recursion, without_arguments
 from verified_tir.elaborate.contraction import contracted
 from verified_tir.elaborate.labels import without_labels
 from verified_tir.ir.buffer import Buffer
@@ -35,7 +35,8 @@ from verified_tir.schedule.spelling import WrongCall
 
 def program_of(func: object, name: str | None = None) -> tuple[PrimFunc, list[tuple[str, str]], PrimFunc]:
     """The function to schedule; its calls with the texts of the functions whose assumptions are to be proved there; and
-    the same function with all blocks as they were written, those of called functions too, for what they claim.
+    the same function with all blocks as they were written, those of called functions too, for what they claim, and
+    with its calls' arguments evaluated.
 
     :param func: a program, a module, TVMScript text, or a function or module of TVM's, which is read as its text.
     :param name: which function of a module; the only one, or ``main``, unless given.
@@ -58,8 +59,8 @@ def program_of(func: object, name: str | None = None) -> tuple[PrimFunc, list[tu
     wanted = name or ("main" if "main" in names else None)
     if wanted is None:
         raise IRError(f"a schedule takes one function; pick one of the module's: {', '.join(names)}")
-    written = expand_calls(module, wanted)
-    program, owed = linked(module, expand_blocks(written))
+    written = expand_with_arguments(module, wanted)
+    program, owed = linked(module, expand_blocks(without_arguments(written)))
     return program, [(block, script(callee)) for block, callee in owed], written
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from verified_tir.elaborate.blocks import place_as_written
+from verified_tir.elaborate.calls import is_argument
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Store
+from verified_tir.ir.stmt import Block, Store
 from verified_tir.ir.visit import nodes_of
 from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
 from verified_tir.kernel.theorem import Refines
@@ -99,9 +100,14 @@ def _shown(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> tup
     A program as written is shown so, not with its blocks expanded, as the kernel saw it.
     """
     obligation = refusal.obligation
-    if theorem is None and obligation.name != "block":
+    if theorem is None and not _as_written(refusal.would_be):
         return program, place_as_written(program.body, obligation.place)
     return program if theorem is not None and obligation.where == "before" else refusal.would_be, obligation.place
+
+
+def _as_written(program: PrimFunc) -> bool:
+    """Whether this is a program as somebody wrote it, with blocks or with arguments of calls."""
+    return any(not block.is_label or is_argument(block) for block in nodes_of(program.body, Block))
 
 
 def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> Programs:
@@ -110,6 +116,8 @@ def _programs(refusal: Unproved, program: PrimFunc, theorem: Refines | None) -> 
     from verified_tir.schedule.replay import Programs
 
     before = program if theorem is None else theorem.after
+    if theorem is None and _as_written(refusal.would_be):
+        before = refusal.would_be
     paddings = () if theorem is None else theorem.paddings
     question: Question = "same result" if theorem is not None else "meaning"
     if refusal.obligation.name == "race":

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, final
 
@@ -130,7 +130,7 @@ def replay(programs: Programs, model: Mapping[str, int], work: int = WORK) -> Re
         ran = search.inputs
         found = search.at(sizes) or search.beyond(sizes, model)
         if found is not None:
-            return found
+            return _with_sizes(found, sizes, model)
         if search.work > work:
             break
         if search.inputs > ran and search.elements <= FEW:
@@ -138,12 +138,20 @@ def replay(programs: Programs, model: Mapping[str, int], work: int = WORK) -> Re
     for sizes in itertools.islice(itertools.cycle(worked), MORE):
         found = search.drawn(sizes)
         if found is not None:
-            return found
+            return _with_sizes(found, sizes, model)
         if search.work > work:
             break
     if not search.inputs:
         return Replay(False, "no input small enough to run was found")
     return Replay(False, f"no difference on {search.inputs} inputs", inputs=search.inputs)
+
+
+def _with_sizes(found: Replay, sizes: Sizes, model: Mapping[str, int]) -> Replay:
+    """What was found, said with its sizes where they are not those of the counterexample."""
+    if all(sizes[name] == model[name] for name in sizes if name in model):
+        return found
+    said = ", ".join(f"{name} = {sizes[name]}" for name in sorted(sizes) if name in model)
+    return replace(found, message=f"{found.message}, where {said}")
 
 
 def run_both(programs: Programs, arrays: dict[str, Array], sizes: Sizes) -> tuple[Outcome, Outcome]:
