@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import WeakValueDictionary
 
@@ -19,6 +20,8 @@ from verified_tir.ir.exact import NODES, IRError, exact_fields, field_readers
 __all__ = ["IRError", "Node", "once", "seal"]
 
 _TABLE: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
+ENTERED = RLock()
+"""Held while something is entered in a table of what is there once: several threads may make programs."""
 
 N = TypeVar("N", bound="Node")
 R = TypeVar("R")
@@ -83,7 +86,8 @@ def _interned(made: Any, values: dict[str, Any], key: tuple[object, ...]) -> Any
     made.check()
     object.__setattr__(made, "_known", {})
     object.__setattr__(made, "_at", key)
-    return _TABLE.setdefault(key, made)
+    with ENTERED:
+        return _TABLE.setdefault(key, made)
 
 
 class Node(metaclass=InternedMeta):

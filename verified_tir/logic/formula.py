@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from verified_tir.ir.dtype import FLOATS
 from verified_tir.ir.floats import exponent_bits, significand_bits
+from verified_tir.ir.node import ENTERED
 from verified_tir.ir.outside import shown
 
 BOOL: Final = "Bool"
@@ -33,7 +34,8 @@ _TABLE: WeakValueDictionary[tuple[object, ...], Term] = WeakValueDictionary()
 class Term:
     """A term.  ``payload`` is a constant's value (float constants: their bits), or the name of a variable or function.
 
-    Terms are interned: equal terms are the same object.  Build them with the functions of this module.
+    Terms are interned: equal terms are the same object.  Build them with the functions of this module.  Nothing that is
+    proved rests on it: a term that is there twice (one that a finalizer brought back) is equal to itself, not less.
     """
 
     __slots__ = ("__weakref__", "args", "op", "payload", "sort")
@@ -75,10 +77,12 @@ def make(op: str, args: tuple[Term, ...], sort: str, payload: Payload = None) ->
 
 
 def _new(op: str, args: tuple[Term, ...], sort: str, payload: Payload) -> Term:
-    t = _TABLE[op, args, sort, payload] = object.__new__(Term)
+    """The term, which no other thread finds before it is whole; one that another has entered meanwhile, if any."""
+    t = object.__new__(Term)
     for field, value in (("op", op), ("args", args), ("sort", sort), ("payload", payload)):
         object.__setattr__(t, field, value)
-    return t
+    with ENTERED:
+        return _TABLE.setdefault((op, args, sort, payload), t)
 
 
 def _constant(sort: str, value: int) -> Term:
@@ -237,7 +241,7 @@ def eq(a: Term, b: Term) -> Term:
     if a is b:
         return TRUE
     if a.op == "const" and b.op == "const":
-        return FALSE
+        return boolean(a.payload == b.payload)
     if a.sort == BOOL and "const" in (a.op, b.op):
         known, other = (a, b) if a.op == "const" else (b, a)
         return other if known is TRUE else not_(other)
