@@ -302,4 +302,4 @@ def test_what_hash_a_program_has_is_computed(folder: Path) -> None:
 
 
 def test_forging_starts_from_something_true(folder: Path) -> None:
-    assert found(folder) == [] and content(folder)["schema"] == 4
+    assert found(folder) == [] and content(folder)["schema"] == 5

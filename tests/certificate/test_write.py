@@ -208,6 +208,8 @@ def test_a_program_of_ones_own(tmp_path: Path) -> None:
     assert found["regenerable"] == {"yes": True, "why not": []}
     unchanged, padded = found["relation"]
     assert unchanged["layouts"] == [] and unchanged["before"] == {"shape": ["n", "6"], "dtype": "float32"}
+    assert unchanged["maps"] == "[]"
+    assert padded.pop("maps").startswith('[(ParameterMap (Buffer 0 "B" (Var 0 ')
     assert padded == {
         "parameter": "B",
         "before": {"shape": ["n", "6"], "dtype": "float32"},

@@ -1,5 +1,5 @@
-"""Terms of the logic are interned, and equality of constants was decided by it: one that was there twice was not equal to
-itself.
+"""Terms of the logic are interned, and equality of constants was decided by it: one that was there twice was not equal
+to itself.
 
 Two threads that make one term at a time could make two, as could a finalizer that brings one back.
 """

@@ -69,11 +69,14 @@ def test_a_false_predicate_does_nothing_not_even_leave_the_domain() -> None:
     assert "vi = 4 in block b is outside [0, 4)" in str(end)
 
 
-def test_iteration_variables_are_index_arithmetic() -> None:
+def test_iteration_variables_are_index_arithmetic_or_data() -> None:
+    """As are lets: what they are bound to decides, which is what a block's expansion puts in their place."""
     vi = Var.fresh("vi")
     with pytest.raises(UndefinedBehaviour) as caught:
-        execute(block([axis(vi, 4, "spatial", load(A, 0, 1))], store(B, (vi + (2**31 - 2)) + 1, 0)))
+        execute(loop(i, 2, block([axis(vi, 4, "spatial", i)], store(B, (vi + (2**31 - 2)) + 1, 0))))
     assert caught.value.kind == "index-overflow"
+    data = axis(vi, 4, "spatial", load(A, 0, 1))
+    assert execute(block([data], store(B, (vi + (2**31 - 2)) + 1, 0)))[0] == -(2**31)
 
 
 def test_own_buffers_are_fresh_in_each_instance() -> None:

@@ -6,7 +6,8 @@
     before, after   the programs as s-expressions, with hashes; beside them the text for people.  ``expanded`` is the
                     program before with its blocks expanded, where that is another one
     theorem         what it begins with (definite arguments, licences), and what it says, as s-expressions
-    relation        for each parameter its layouts, one after another: map, inverse as witness, padding
+    relation        for each parameter its layouts, one after another: map, inverse as witness, padding; in words, and
+                    as one s-expression (``maps``), which is what a check of a plan goes by
     floats          "bits", or "reassociated" and the reductions whose order the user allowed to change
     axioms          what the theorem rests on, in sentences
     trace           the steps: the call, the line, programs before and after (hashes), the rules of the kernel as

@@ -1,28 +1,25 @@
 """What the certificate of a step says: its programs, and where it has its parameters laid out.
 
-The check derives each certificate again, and compares all that is read here.
+The check derives each certificate again, and compares all that is read here: programs and layouts as s-expressions.
+Words are for people: two variables may have one name.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, final
+from typing import Any, final
 
 from verified_tir.derivation.codec import read_program
+from verified_tir.derivation.statement import read_maps
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.layouts import Layout, Padded, is_identity, normal
 from verified_tir.graph.sizes import Dim, symbols_of
-from verified_tir.index.parse import parse_index_map
+from verified_tir.index.map import IndexMap
+from verified_tir.ir.expr import Expr, FloatImm, IntImm, Undef
 from verified_tir.ir.func import PrimFunc
-
-_NUMBER: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:e[-+]?[0-9]{1,4})?", re.ASCII)
-_VALUE: Final = re.compile(r"T\.(\w+)\((.*)\)")
-"""A constant of a type that is named; ``T.abs(-1)`` is none."""
-_OPEN: Final = ("free", "inaccessible")
-"""What is promised of padding of which nothing is known."""
+from verified_tir.kernel.obligation import ParameterMap
 
 
 @final
@@ -32,7 +29,7 @@ class Said:
 
     before: PrimFunc
     after: PrimFunc
-    layouts: tuple[Sequence[Mapping[str, Any]], ...]
+    layouts: tuple[tuple[ParameterMap, ...], ...]
 
     def layout(self, k: int, shape: Sequence[Dim]) -> tuple[Layout, bool]:
         """The layout to which the changes of a parameter lead, and whether its padding holds a value at the end only.
@@ -43,53 +40,48 @@ class Said:
         name, changes = self.before.buffers[k].name, self.layouts[k]
         if not changes:
             return None, False
-        index_map = parse_index_map(changes[0]["map"])
+        index_map = _index_map(changes[0])
         for earlier, change in pairwise(changes):
-            further = parse_index_map(change["map"])
-            if is_identity(further) and change["after"] == earlier["after"]:
+            further = _index_map(change)
+            if is_identity(further) and change.after.shape == change.before.shape:
                 continue  # it says what the padding holds, and moves nothing
-            if earlier["padding"]:
+            if earlier.paddings:
                 raise GraphError(f"the padding of {name} is moved by another layout")
             index_map = further.compose(index_map)
-        padding = changes[-1]["padding"]
-        held = [p for p in padding if p["promise"] not in _OPEN]
+        last = changes[-1]
+        held = [p for p in last.paddings if p.value is not None and not isinstance(p.value, Undef)]
         if symbols_of(shape):  # no layout pads it; the program's extents are those of its call
             if held:
                 raise GraphError(f"an extent of {name} is open, and its padding is said to hold something")
             return normal(index_map, shape), False
-        room = tuple(_integer(e) for e in changes[-1]["after"]["shape"])
+        room = tuple(_extent(e) for e in last.after.shape)
         if not held:
             return normal(Padded(index_map, None, room), shape), False
-        if len({p["value"] for p in padding}) > 1:
+        if len({p.value for p in last.paddings}) > 1:
             raise GraphError(f"the padding of {name} holds several values")
-        value = held[0]["value"]
-        found = _VALUE.fullmatch(value)
-        constant = found is not None and found[1] == changes[-1]["after"]["dtype"]
-        number = _number(found[2].strip('"') if found is not None and constant else value)
-        return normal(Padded(index_map, number, room), shape), all(p["promise"] == "owed" for p in held)
+        value = held[0].value
+        if not isinstance(value, (IntImm, FloatImm)) or value.dtype is not last.after.dtype:
+            raise GraphError(f"the padding of {name} does not hold a number")
+        return normal(Padded(index_map, value.value, room), shape), all(p.owed for p in held)
 
 
 def read_certificate(content: Mapping[str, Any]) -> Said:
     """What a certificate says.
 
-    :raises BadText: if a program is none.
+    :raises BadText: if a program or a layout is none.
     """
     before, after = (read_program("\n".join(content[which]["program"])) for which in ("before", "after"))
-    layouts = tuple(parameter["layouts"] for parameter in content["relation"])
+    layouts = tuple(read_maps(parameter["maps"]) for parameter in content["relation"])
     if not len(before.buffers) == len(after.buffers) == len(layouts):
         raise GraphError("its programs and its relation have different numbers of parameters")
     return Said(before, after, layouts)
 
 
-def _number(text: str) -> float | int:
-    if text in ("nan", "inf", "-inf"):
-        return float(text)
-    if _NUMBER.fullmatch(text) is None:
-        raise GraphError(f"{text[:80]!r} is not a number")
-    return int(text) if text.lstrip("-").isdecimal() else float(text)
+def _index_map(change: ParameterMap) -> IndexMap:
+    return IndexMap(change.inputs, change.outputs)
 
 
-def _integer(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
-        raise GraphError(f"{text[:80]!r} is not an extent")
-    return int(text)
+def _extent(e: Expr) -> int:
+    if not isinstance(e, IntImm):
+        raise GraphError("an extent of a layout is open, and the tensor's are not")
+    return e.value

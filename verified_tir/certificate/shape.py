@@ -39,7 +39,7 @@ CERTIFICATE: Final[dict[str, Any]] = {
     "before": _PROGRAM | {"expanded": [str]},
     "after": _PROGRAM,
     "theorem": _THEOREM,
-    "relation": [{"parameter": str, "before": _TYPE, "after": _TYPE, "layouts": [_LAYOUT]}],
+    "relation": [{"parameter": str, "before": _TYPE, "after": _TYPE, "layouts": [_LAYOUT], "maps": str}],
     "floats": {"mode": str, "reductions": [str]},
     "axioms": [str],
     "trace": [_STEP],

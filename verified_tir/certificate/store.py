@@ -25,7 +25,7 @@ from typing import Any, Final, final
 
 from verified_tir.certificate.canonical import BadJson, read, value_hash, write
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """Version of the format.  Another one is not read."""
 
 MANIFEST: Final = "manifest.json"

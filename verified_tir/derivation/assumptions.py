@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from verified_tir.elaborate.contraction import contracted_buffers
-from verified_tir.ir.expr import Binary, Expr, IntImm, Undef, Var
+from verified_tir.ir.expr import Binary, Expr, IntImm, Load, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
-from verified_tir.ir.script import script
+from verified_tir.ir.script import script, texts
 from verified_tir.ir.stmt import Allocate, Assert, Assume, For, If, LetStmt, Stmt
 from verified_tir.ir.sugar import binary
 from verified_tir.ir.visit import free_vars, sub_statements, walk
@@ -84,15 +84,16 @@ def _fused(names: list[str]) -> str:
 
 
 def _padding(p: Padding) -> str:
-    element = f"{p.buffer.name}[{', '.join(v.name for v in p.indices)}]"
-    where = " everywhere" if isinstance(p.predicate, IntImm) else f" where {script(p.predicate)}"
+    stated = p.predicate if p.value is None else p.value
+    element, predicate, value = texts(Load(p.buffer, p.indices), p.predicate, stated)
+    where = " everywhere" if isinstance(p.predicate, IntImm) else f" where {predicate}"
     if p.value is None:
         return f"{element} is touched by nobody{where}"
     if isinstance(p.value, Undef):
         return f"{element} may be anything{where}, before and after"
     if p.owed:
-        return f"{element} == {script(p.value)}{where}, after; before it may be anything"
-    return f"{element} == {script(p.value)}{where}, before and after"
+        return f"{element} == {value}{where}, after; before it may be anything"
+    return f"{element} == {value}{where}, before and after"
 
 
 def _never(condition: Expr) -> bool:

@@ -6,11 +6,11 @@ from typing import Any
 
 from verified_tir.derivation.assumptions import assumptions, reassociated
 from verified_tir.derivation.classes import Refines, records
-from verified_tir.derivation.codec import Writer
+from verified_tir.derivation.codec import BadText, Reader, Writer
 from verified_tir.derivation.theorems import scope_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Undef, Var
-from verified_tir.ir.script import script
+from verified_tir.ir.script import script, texts
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.obligation import ParameterMap
 
@@ -43,16 +43,32 @@ def exact_statement(theorem: Refines) -> dict[str, str]:
 
 
 def _relation(theorem: Refines) -> list[dict[str, Any]]:
+    """For each parameter its layouts in words, and as a text that :func:`read_maps` reads."""
     found = []
     for buffer in theorem.before.buffers:
-        layouts: list[dict[str, Any]] = []
+        maps: list[ParameterMap] = []
         current = buffer
         for m in theorem.relation:
             if m.before is current:
-                layouts.append(_layout(m))
+                maps.append(m)
                 current = m.after
-        found.append({"parameter": buffer.name, "before": type_of(buffer), "after": type_of(current),
-                      "layouts": layouts})  # fmt: skip
+        found.append({
+            "parameter": buffer.name, "before": type_of(buffer), "after": type_of(current),
+            "layouts": [_layout(m) for m in maps], "maps": Writer(records=records()).write(tuple(maps)),
+        })  # fmt: skip
+    return found
+
+
+def read_maps(text: str) -> tuple[ParameterMap, ...]:
+    """The layout changes of a parameter, one after another; buffers and variables are new ones.
+
+    :raises BadText: if these are none, or not spelled in the canonical way.
+    """
+    found = Reader(records=records()).read(text)
+    if type(found) is not tuple or not all(type(m) is ParameterMap for m in found):
+        raise BadText("these are not layout changes")
+    if Writer(records=records()).write(found) != text:
+        raise BadText("they are not spelled in the canonical way")
     return found
 
 
@@ -66,18 +82,18 @@ def _layout(m: ParameterMap) -> dict[str, Any]:
 
 
 def _padding(p: Padding) -> dict[str, Any]:
+    *indices, where, value = texts(*p.indices, p.predicate, p.predicate if p.value is None else p.value)
+    promise = "owed" if p.owed else "given"
     if p.value is None:
         value, promise = "touched by nobody", "inaccessible"
     elif isinstance(p.value, Undef):
         value, promise = "anything", "free"
-    else:
-        value, promise = script(p.value), "owed" if p.owed else "given"
-    where = script(p.predicate)
-    return {"indices": [v.name for v in p.indices], "where": where, "value": value, "promise": promise}
+    return {"indices": indices, "where": where, "value": value, "promise": promise}
 
 
 def _function(inputs: tuple[Var, ...], outputs: tuple[Expr, ...]) -> str:
-    return f"lambda {', '.join(v.name for v in inputs)}: [{', '.join(script(e) for e in outputs)}]"
+    both = texts(*inputs, *outputs)
+    return f"lambda {', '.join(both[: len(inputs)])}: [{', '.join(both[len(inputs) :])}]"
 
 
 def type_of(buffer: Buffer) -> dict[str, Any]:
@@ -85,4 +101,4 @@ def type_of(buffer: Buffer) -> dict[str, Any]:
     return {"shape": [script(e) for e in buffer.shape], "dtype": str(buffer.dtype)}
 
 
-__all__ = ["exact_statement", "statement", "type_of"]
+__all__ = ["exact_statement", "read_maps", "statement", "type_of"]

@@ -156,7 +156,7 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
             )
         elif any(n in data or _of_memory(n) for n in walk(argument)):
             raise IRError(f"{param.name} of {callee.name} would be computed from memory; pass the buffer")
-        elif param.dtype.is_int and not is_index(argument, data):
+        elif not param.dtype.is_float and not is_index(argument, data):
             raise IRError(f"{param.name} of {callee.name} would be data, which wraps; pass index arithmetic")
         else:
             values[param] = argument

@@ -21,6 +21,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Store
 from verified_tir.ir.visit import nodes_of, rewrite
+from verified_tir.kernel.effects import opaque_calls
 
 ATTRIBUTE: Final = "contracted"
 """The attribute of a function that lists the buffers whose updates were contracted, as they are passed or allocated."""
@@ -42,7 +43,8 @@ def contracted(func: PrimFunc, buffers: str | Sequence[str] | None = None) -> Pr
         chosen = [_look(name, named) for name in ([buffers] if isinstance(buffers, str) else buffers)]
     for b in chosen:
         if b.data not in sums:
-            raise IRError(f"nothing in {b.name} is contracted: no store is {b.name}[…] = {b.name}[…] + a * b of floats")
+            form = f"{b.name}[…] = {b.name}[…] + a * b of floats without opaque calls"
+            raise IRError(f"nothing in {b.name} is contracted: no store is {form}")
     if not chosen:
         return func
     blocks = {b.data for b in chosen}
@@ -80,7 +82,10 @@ def _is_fused(store: Store) -> bool:
 
 
 def fused(store: Store) -> Store | None:
-    """The contracted form of an update; ``None`` if the store is none of a float to which a product is added."""
+    """The contracted form of an update; ``None`` if the store is none of a float to which a product is added, or makes
+    an opaque call: operands are evaluated in another order, and what a call stores would be read."""
+    if opaque_calls(store):
+        return None
     own = Load(store.buffer, store.indices, store.predicate)
     match store.value:
         case Binary(op="add", a=Binary(op="mul", a=a, b=b), b=c) | Binary(op="add", a=c, b=Binary(op="mul", a=a, b=b)):

@@ -88,7 +88,7 @@ def substitute_buffers(node: N, mapping: Mapping[Buffer, Buffer]) -> N:
 
 
 def data_vars(root: Node) -> frozenset[Var]:
-    """The let-bound variables below ``root`` that hold data: those whose value is not index arithmetic.
+    """The variables of lets and blocks below ``root`` that hold data: those whose value is not index arithmetic.
 
     Variables are bound once in a program, so the set serves every place in it.
     """
@@ -98,6 +98,8 @@ def data_vars(root: Node) -> frozenset[Var]:
             case LetStmt(var=var, value=value) | LetExpr(var=var, value=value):
                 if not is_index(value, found):
                     found.add(var)
+            case Block(iter_vars=iter_vars):
+                found.update([iv.var for iv in iter_vars if not is_index(iv.value, found)])
     return frozenset(found)
 
 

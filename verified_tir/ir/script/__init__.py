@@ -16,7 +16,7 @@ written gives a structurally equal program, and writing that again gives the sam
 
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script.module import parse, parse_func
-from verified_tir.ir.script.printer import script, script_lines
+from verified_tir.ir.script.printer import script, script_lines, texts
 from verified_tir.ir.script.source import ScriptError
 
 
@@ -27,4 +27,4 @@ def _printed(program: PrimFunc | IRModule) -> str:
 
 PrimFunc.__str__ = IRModule.__str__ = _printed  # type: ignore[method-assign, assignment]
 
-__all__ = ["ScriptError", "parse", "parse_func", "script", "script_lines"]
+__all__ = ["ScriptError", "parse", "parse_func", "script", "script_lines", "texts"]

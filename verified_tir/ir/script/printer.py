@@ -1,8 +1,8 @@
-"""Programs as text: ``script`` and ``script_lines``."""
+"""Programs as text: ``script``, ``script_lines`` and ``texts``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -49,13 +49,13 @@ def script(
         case PrimFunc():
             lines, places = _lines(node, style)
         case Stmt():
-            writer = _piece(node, style)
+            writer = _pieces((node,), style)
             writer.scope(node, (), 0)
             lines, places = writer.lines, writer.places
         case IRModule():
             return _module(node, style)
         case _:
-            return _piece(node, style).expr(node)
+            return _pieces((node,), style).expr(node)
     for path, message in (mark or {}).items():
         if path not in places:
             raise IRError(f"no statement at path {path}")
@@ -91,15 +91,21 @@ def _lines(func: PrimFunc, style: _Style) -> tuple[list[str], dict[Path, int]]:
     return [*head, *writer.lines], {path: line + len(head) for path, line in writer.places.items()}
 
 
-def _piece(node: Node, style: _Style) -> StmtWriter:
-    """A writer in which everything that is free in the piece has its name already."""
+def texts(*exprs: Expr) -> list[str]:
+    """The texts of several expressions, in all of which a variable has one name, and no two have the same."""
+    writer = _pieces(exprs, _Style(flat=False, separators="tvm"))
+    return [writer.expr(e) for e in exprs]
+
+
+def _pieces(pieces: Sequence[Node], style: _Style) -> StmtWriter:
+    """A writer in which everything that is free in one of the pieces has its name already."""
     names = Names()
-    nodes = list(walk(node))
+    nodes = [n for piece in pieces for n in walk(piece)]
     bound = bound_buffers(nodes)
-    for n in nodes:
+    for n in dict.fromkeys(nodes):
         if isinstance(n, Buffer) and n not in bound:
             names.give(n)
-    for v in free_vars(node):
+    for v in dict.fromkeys(v for piece in pieces for v in free_vars(piece)):
         if v not in names.blocks:
             names.give(v)
     return style.writer(names)

@@ -11,6 +11,10 @@ writes what an earlier one read does no harm: both read first.  Nor do two write
 The lanes are given as witnesses (``indices``, ``value``, ``predicate``); the kernel asks whether they are the right
 ones and safe in *every* lane, those included in which c is false.  That the loop evaluates its iterations safely may
 be used.
+
+A lane may store what its iteration did as another sum of the same value (``A[i] + C[i]`` for ``B[i] + C[i]`` where B[i]
+is A[i]), so that under a licence the element has other terms then.  Nothing rests on them: no rule puts the terms of a
+vector store into another order (``reduction_at``), or makes a loop of one.
 """
 
 from __future__ import annotations

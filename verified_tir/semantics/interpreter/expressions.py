@@ -44,7 +44,7 @@ from verified_tir.semantics.operators import binary_operation, cast_operation, f
 from verified_tir.semantics.values import UNDEF, Operation, Scalar, Value, lanes_of, vector
 
 DataVars = Set[Var]
-"""The let-bound variables that hold data (``find.data_vars``)."""
+"""The variables of lets and blocks that hold data (``find.data_vars``)."""
 
 
 def meaning_of(expr: Expr, data: DataVars) -> Meaning:  # noqa: PLR0911 (one case for each class)
