@@ -28,14 +28,17 @@ from verified_tir.graph.layouts import Padded
 from verified_tir.graph.plan import Plan, plan
 from verified_tir.graph.program import program_of
 from verified_tir.graph.relayout import Relaid
+from verified_tir.index.map import IndexMap
 from verified_tir.ir.dtype import FLOAT32, INT32
-from verified_tir.ir.expr import Call, FloatImm
+from verified_tir.ir.expr import FALSE, Call, FloatImm, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import places
 from verified_tir.ir.stmt import Evaluate, Seq
 from verified_tir.ir.sugar import const
 from verified_tir.kernel.rules.call import Implement
+from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.padding import PadValue
+from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.kernel.rules.reorder import Link, Reorder
 from verified_tir.kernel.theorem import Rule
 from verified_tir.schedule.intrinsics import TensorIntrin
@@ -74,6 +77,56 @@ def steps_of(
     believed: list[Believed] = []
     found = follow(CheckedPlan("m/plan", document, (), folder), written.certificates, model, believed)
     return [f"{f.place}: {f.problem}" for f in found], believed
+
+
+# -- words that mislead ------------------------------------------------------------------------------------------------
+
+
+def undone_skew(names: str) -> Plan:
+    """A plan of ``y = relu(x)`` that undoes a layout in which y is not: a valid theorem has it in another layout.
+
+    :param names: of the index variables of that theorem's map, ``[0, i, (3*d + j) % 8]``, the identity as d is 0.
+    """
+    g = GraphBuilder("model")
+    graph = g.finish(g.op("nn.relu", g.input("x", (1, 4, 8)), name="y"))
+    skewed = IndexMap.from_func(lambda d, i, j: [d, i, (j + 3 * i) % 8], 3)
+    made = plan(graph, {graph.nodes[0]: ([None], [skewed])})
+    d, i, j = (Var.fresh(name, INT32) for name in names.split())
+    p, q, r = (Var.fresh(name, INT32) for name in "pqr")
+    s = Schedule(program_of(graph.nodes[0]))
+    result = s.func.buffers[1]
+    zero = const(0, INT32)
+    layout = LayoutMap((d, i, j), (zero, i, (d * 3 + j) % 8), (p, q, r), (zero, q, r), result.shape, FALSE)
+    s._do("layout", (), lambda session: session.apply(Relayout(result, layout, None)))
+    (old,) = made.relaid
+    new = Node(old.op, old.inputs, old.outputs, old.attrs, s.func, old.source)
+    made.graph = Graph(
+        graph.name, made.graph.inputs, {}, [new if n is old else n for n in made.graph.nodes], made.graph.outputs
+    )
+    made.relaid = {new: Relaid(s.func, s.theorem, (), s)}
+    made.implements[new] = made.implements.pop(old)
+    return made
+
+
+@pytest.mark.parametrize("names", ["T T_ T__1", "d i j", "i i i"])
+def test_a_layout_is_not_read_from_words(names: str) -> None:
+    """A variable that is called "T" prints as "T_", and the next one may be called that: then an identity reads as a
+    layout that shifts rows."""
+    written, document = write_plan(undone_skew(names), "m")
+    found, _ = steps_of(written, document)
+    assert len(found) == 1 and found[0].startswith("steps[0] y_moved: its certificate gives y in the layout")
+    (said,) = written.certificates["m/nn.relu-1"]["relation"][1]["layouts"]
+    header, _, body = said["map"].removeprefix("lambda ").partition(": ")
+    one, two, three = header.split(", ")
+    assert len({one, two, three}) == 3 and body == f"[0, {two}, ({one} * 3 + {three}) % 8]"
+
+
+def test_a_layout_that_is_there_may_be_undone() -> None:
+    g = GraphBuilder("model")
+    graph = g.finish(g.op("nn.relu", g.input("x", (1, 4, 8)), name="y"))
+    skewed = IndexMap.from_func(lambda d, i, j: [d, i, (j + 3 * i) % 8], 3)
+    written, document = write_plan(plan(graph, {graph.nodes[0]: ([None], [skewed])}), "m")
+    assert steps_of(written, document) == ([], [])
 
 
 # -- theorems that prove nothing within a graph ------------------------------------------------------------------------

@@ -198,3 +198,16 @@ def test_terms_that_are_a_product_or_zero_stay() -> None:
     graph = g.finish(g.op("nn.conv2d_transpose", g.input("x", (1, 2, 3, 3)), g.input("w", (2, 2, 2, 2))))
     func = program_of(graph.nodes[0])
     assert contracted(func) is func
+
+
+def test_an_update_that_makes_an_opaque_call_stays() -> None:
+    """Operands of ``T.fma`` are evaluated in another order, and the call may store to what was loaded before it."""
+    program = """
+@T.prim_func
+def f(A: T.Buffer((1,), "float32"), B: T.Buffer((1,), "float32")):
+    A[0] = {update}
+"""
+    for update in ('A[0] + T.call_extern("float32", "g") * B[0]', 'T.call_extern("float32", "g") * B[0] + A[0]'):
+        with pytest.raises(IRError, match=r"nothing in A is contracted: .* without opaque calls"):
+            contracted(parse_func(program.format(update=update)), "A")
+    assert contracted_buffers(contracted(parse_func(program.format(update="A[0] + A[0] * B[0]")), "A")) == ["A"]

@@ -5,9 +5,11 @@ The language evaluates domains and bindings when a block is reached, used or not
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from verified_tir import Schedule, ScheduleError
+from verified_tir import Schedule, ScheduleError, parse_func
+from verified_tir.semantics.interpreter import run
 
 BLOCK = """
 @T.prim_func
@@ -110,3 +112,38 @@ def test_arguments_that_can_be_evaluated() -> None:
     assert argument("7 // n", inner="7 // k", condition="n == 3").steps
     program = argument("7 // T.max(n, 1)", condition="m > 3").func
     assert "T.evaluate" not in str(program)
+
+
+@pytest.mark.parametrize("binding", ["T.min(T.max(A[i], 0), 99)", "T.Cast('int32', T.Cast('int8', i + 7))"])
+def test_a_binding_that_is_data_is_data_in_the_interpreter_too(binding: str) -> None:
+    text = f"""
+@T.prim_func
+def f(A: T.Buffer((4,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(4):
+        with T.block("x"):
+            vi = T.axis.opaque(100, {binding})
+            B[i] = vi * 1000000000
+"""
+    written, a = parse_func(text), np.full(4, 7, np.int32)
+    outcomes = [run(f, {"A": a, "B": np.zeros(4, np.int32)}) for f in (written, Schedule(written).func)]
+    assert outcomes[0].arrays["B"].tolist() == outcomes[1].arrays["B"].tolist()
+    assert outcomes[0].arrays["B"][0] == 7_000_000_000 - (2 << 32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "argument"), [("float32", "T.Cast('float32', T.Cast('int32', x))"), ("bool", "T.isnan(x)")]
+)
+def test_arguments_that_are_no_integers(kind: str, argument: str) -> None:
+    text = f"""
+@I.ir_module
+class Module:
+    @T.prim_func(private=True)
+    def g(X: T.Buffer((1,), "float32"), p: T.{kind}):
+        X[0] = T.Select(T.Cast("bool", p), T.float32(1), T.float32(0))
+
+    @T.prim_func
+    def f(A: T.Buffer((1,), "float32"), x: T.float32):
+        Module.g(A.data, {argument})
+"""
+    with pytest.raises(ScheduleError, match=r"depends on nothing undefined|would be data"):
+        Schedule(text, name="f")

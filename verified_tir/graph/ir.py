@@ -37,6 +37,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Expr, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.kernel.effects import written_blocks
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -284,7 +285,8 @@ def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
 
 
 def check_call(node: Node) -> None:
-    """A PrimFunc takes arrays of the shapes and types that it is given.
+    """A PrimFunc takes arrays of the shapes and types that it is given, and leaves its operands as they are, which
+    other nodes read.
 
     :raises GraphError: if not.
     """
@@ -296,6 +298,10 @@ def check_call(node: Node) -> None:
     for b, v in zip(buffers, values, strict=True):
         if len(b.shape) != len(v.dims) or str(b.dtype) != held_as(v.dtype):
             raise _misfit(node, b, v)
+    written = written_blocks(node.func.body)
+    changed = next((b for b in buffers[: len(node.inputs)] if b.data in written), None)
+    if changed is not None:
+        raise GraphError(f"{node}: {node.func.name} writes its operand {changed.name}; a node writes its results only")
     symbol_values(node, node.func)
 
 
