@@ -169,3 +169,23 @@ def test_the_name_of_an_input_or_a_constant_stays() -> None:
     graph = g.finish(g.op("add", x, c, name="y"), g.op("exp", x, name="z"), names=("x", "c"))
     assert [v.name for v in (*graph.inputs, *graph.constants)] == ["x", "c"]
     assert [v.name for v in graph.outputs] == ["y", "z"]
+
+
+def test_a_program_leaves_its_operands_as_they_are() -> None:
+    """Other nodes read them."""
+    text = """
+@T.prim_func
+def own(x: T.Buffer((8,), "float32"), y: T.Buffer((8,), "float32")):
+    for i in range(8):
+        {store}[i] = T.float32(5)
+        y[i] = x[i]
+
+@R.function
+def model(x: R.Tensor((8,), "float32")):
+    a = R.call_tir(own, (x,), out_sinfo=R.Tensor((8,), "float32"))
+    return R.add(a, R.nn.relu(x))
+"""
+    with pytest.raises(GraphError, match="own writes its operand x; a node writes its results only"):
+        parse_graph(text.format(store="x"))
+    x = np.arange(8, dtype=np.float32)
+    assert build(parse_graph(text.format(store="y")))(x).tolist() == (x + x).tolist()

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from verified_tir import ir
 from verified_tir.ir.dtype import INT32
@@ -31,17 +28,11 @@ class Keeper:
         self.kept.append(self.what)
 
 
-@pytest.fixture
-def twice() -> Iterator[tuple[Term, Term]]:
-    """Two objects for one integer."""
-    kept: list[Any] = []
+def test_a_constant_that_was_brought_back_is_equal_to_itself() -> None:
+    kept: list[Term] = []
     Keeper(kept, f.integer(987654321))
     gc.collect()
-    yield kept[0], f.integer(987654321)
-
-
-def test_a_constant_that_was_brought_back_is_equal_to_itself(twice: tuple[Term, Term]) -> None:
-    one, two = twice
+    one, two = kept[0], f.integer(987654321)
     assert one is not two
     assert f.eq(one, two) is f.TRUE and f.ne(one, two) is f.FALSE
     assert f.le(one, two) is f.TRUE and f.lt(one, two) is f.FALSE
