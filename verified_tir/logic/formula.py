@@ -213,10 +213,7 @@ def _junction(op: str, args: Iterable[Term], neutral: Term, absorbing: Term) -> 
                 return absorbing
             if part is not neutral:
                 flat[part] = None
-    if not flat:
-        return neutral
-    parts = tuple(flat)
-    return parts[0] if len(parts) == 1 else make(op, parts, BOOL)
+    return make(op, tuple(flat), BOOL) if len(flat) > 1 else next(iter(flat), neutral)
 
 
 def implies(a: Term, b: Term) -> Term:
@@ -228,11 +225,9 @@ def implies(a: Term, b: Term) -> Term:
 
 
 def ite(c: Term, a: Term, b: Term) -> Term:
-    if c is TRUE or a is b:
-        return a
     if c is FALSE:
         return b
-    return make("ite", (c, a, b), a.sort)
+    return a if c is TRUE or a is b else make("ite", (c, a, b), a.sort)
 
 
 def eq(a: Term, b: Term) -> Term:
