@@ -7,7 +7,7 @@ from functools import cache
 from typing import TypeVar
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Call, LetExpr, Load, Var
+from verified_tir.ir.expr import Call, Expr, LetExpr, Load, Var
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import Node, once
@@ -93,13 +93,17 @@ def data_vars(root: Node) -> frozenset[Var]:
     Variables are bound once in a program, so the set serves every place in it.
     """
     found: set[Var] = set()
-    for node in walk(root):  # parents first: an outer let is settled before the lets in its scope
+    bindings: list[tuple[Var, Expr]] = []
+    for node in walk(root):
         match node:
             case LetStmt(var=var, value=value) | LetExpr(var=var, value=value):
-                if not is_index(value, found):
-                    found.add(var)
+                bindings.append((var, value))
             case Block(iter_vars=iter_vars):
-                found.update([iv.var for iv in iter_vars if not is_index(iv.value, found)])
+                bindings.extend((iv.var, iv.value) for iv in iter_vars)
+    size = -1
+    while len(found) > size:  # an expression that occurs twice may be met outside of a let that it reads
+        size = len(found)
+        found.update([var for var, value in bindings if not is_index(value, found)])
     return frozenset(found)
 
 

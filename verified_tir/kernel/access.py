@@ -141,7 +141,7 @@ def happens_before(
             entries.append(next(loops))
         elif isinstance(around, ir.Seq):
             entries.append((f.integer(step), f.integer(other)))
-        if step != other:
+        if step != other or isinstance(around, ir.While):
             break
     return lexicographic_less(entries)
 
