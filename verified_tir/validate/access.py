@@ -17,7 +17,7 @@ from verified_tir.validate.events import Events
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import Block, Mask, Memory, Refused, View, note_read, repeats
 from verified_tir.validate.operators import Builder
-from verified_tir.validate.terms import UNDEF_ID, Ids
+from verified_tir.validate.terms import MAY_NAN, MAY_UNDEF, UNDEF_ID, Ids
 from verified_tir.validate.widths import bare, joined, parts
 
 
@@ -117,6 +117,23 @@ class Access:
             return self.as_dtype(joined(self.build, cells, view.ratio, view.block.width), target)
         return self.as_dtype(bare(self.build, cells, view.block.width), target)
 
+    def kept(self, cells: Ids, view: View) -> Ids:
+        """What a store under a condition may leave in the cells of its view, as scalars that can be written back.
+
+        A NaN or undef that is read at another type is not what it was: cells that are not stored to must stay as they
+        are.
+
+        :raises Refused: if that is not certain.
+        """
+        old = self.typed(cells, view)
+        changed = self.terms.flags[old] & (MAY_NAN | MAY_UNDEF) != 0
+        if changed.any():
+            back = old if view.ratio == 1 else parts(self.build, view.dtype.scalar, old, view.ratio)
+            changed = np.repeat(changed, view.ratio, axis=-1) & (back != cells)
+        if changed.any():
+            raise Refused(f"{view.name} is stored to under a condition on data, over what was stored at another type")
+        return old
+
     def as_dtype(self, ids: Ids, target: DType) -> Ids:
         """Scalars read at a type of their width."""
         codes = self.terms.columns[0, ids]
@@ -151,7 +168,7 @@ class Access:
         if frame.guard is not None:
             if frame.count * lanes > 1 and repeats(at if taken is None else at[taken]):
                 raise Refused(f"several rows store to one element of {buffer.name} under a condition")
-            old = self.typed(_cells(block, at, taken), view)
+            old = self.kept(_cells(block, at, taken), view)
             value = self.build.choose(view.dtype.scalar, frame.guard[:, None], value, old)
         if view.ratio > 1:
             value = parts(self.build, view.dtype.scalar, value, view.ratio)

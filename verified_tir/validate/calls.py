@@ -29,6 +29,7 @@ from verified_tir.ir.expr import Call, Expr, IntImm, Load, StringImm, Undef, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Region
 from verified_tir.ir.visit import nodes_of, walk
+from verified_tir.semantics.memory import Extents
 from verified_tir.validate.frame import Frame
 from verified_tir.validate.memory import Block as Memory
 from verified_tir.validate.memory import Mask, Refused, View, note_read
@@ -304,7 +305,8 @@ class Calls:
         if doubtful:
             self.terms.flags[new] |= MAY_UNDEF
         if frame.guard is not None:
-            new = self.build.choose(dtype, frame.guard[0], new, self.access.as_dtype(block.ids[part.at], dtype))
+            old = self.access.kept(block.ids[part.at], View(block.name, dtype, block, Extents((), ()), 0))
+            new = self.build.choose(dtype, frame.guard[0], new, old)
         self.build.operations += places.size
         self.access.memory.store(block, part.at, new)
 

@@ -262,14 +262,15 @@ class Run:
         address = versions.address[slots[here]]
         time, made = self.access.moment(storage, batch.frame, rows[here[0]])
         old: Ids = np.zeros(slots.shape, dtype=np.int64)
-        old[here] = self.access.typed(self.access.values(data, address, time, made), self.outline.views[store.buffer])
+        old[here] = self.access.values(data, address, time, made)
         dead = np.ones(rows.size, dtype=np.bool_)
         dead[alive] = False
         result[dead] = old[dead]
         if alive.size and frame.guard is not None:
             build = self.evaluator.build
             scalar = store.buffer.dtype.scalar
-            result[alive] = build.choose(scalar, frame.guard[:, None], result[alive], old[alive])
+            kept = self.access.kept(old[alive], self.outline.views[store.buffer])
+            result[alive] = build.choose(scalar, frame.guard[:, None], result[alive], kept)
 
     def _given(self, site: Site, frame: Frame, rows: Ids) -> tuple[Frame, Ids]:
         """The frame with what lets hold, on the path that conditions on data leave; and the rows that are on it."""
