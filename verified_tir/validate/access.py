@@ -7,6 +7,7 @@ undefined behaviour; under a symbolic path condition the condition is noted, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -20,12 +21,15 @@ from verified_tir.validate.operators import Builder
 from verified_tir.validate.terms import MAY_NAN, MAY_UNDEF, UNDEF_ID, Ids
 from verified_tir.validate.widths import bare, joined, parts
 
+OUTSIDE: Final = "external-state"
+
 
 class Access:
     """The memory of one run, as its statements reach it.
 
-    ``world`` is a term for all that opaque calls have done so far; ``written`` the data variables of the blocks that
-    the function stores to (others need no checks for conflicts).
+    ``world`` is a term for all that opaque calls have done so far, and ``outside`` a block of one cell that stands for
+    what they share beside the memory of the run; ``written`` the data variables of the blocks that the function stores
+    to (others need no checks for conflicts).
     """
 
     def __init__(self, build: Builder, written: frozenset[Var]) -> None:
@@ -33,6 +37,7 @@ class Access:
         self.events, self.memory = Events(build), Memory()
         self.world = int(build.opaque("world", VOID, 0))
         self.reachable: list[Block] = []
+        self.outside = Block(OUTSIDE, 1, np.zeros(1, dtype=np.int64), 0)
 
     # ---------------------------------------------------------------------------------------------- addresses
 

@@ -238,12 +238,14 @@ class Calls:
             key = part.block.serial, int(part.at[0]) if part.at.size else 0
             there = found.get(key)
             found[key] = part if there is None else replace(there, write=there.write or part.write)
-        self._note(frame, list(found.values()))
         if not local:
             for block in self.access.reachable:
                 if not any(part.block is block for part in found.values()):
                     _refuse_closed(block)
                     found[block.serial, 0] = _Part(block, np.arange(block.ids.size, dtype=np.int64))
+        self._note(frame, list(found.values()))
+        if not local:
+            self._note(frame, [_Part(self.access.outside, np.zeros(1, dtype=np.int64))])
         return list(found.values())
 
     def _region(self, region: Region, frame: Frame, evaluator: Evaluator) -> _Part:
