@@ -151,10 +151,10 @@ class Calls:
     def _pure(self, call: Call, frame: Frame, evaluator: Evaluator) -> Ids:
         """A function of its arguments, strict in them; lane by lane where the function is known to work so."""
         lanes = call.type.lanes
-        texts = [a.value for a in call.args if isinstance(a, StringImm)]
+        texts = [a.value if isinstance(a, StringImm) else None for a in call.args]
         arguments = [a for a in call.args if not isinstance(a, StringImm)]
         values = [evaluator.terms_of(evaluator.evaluate(a, frame)) for a in arguments]
-        name = " ".join([f"pure {call.op}", *texts, str(call.type.scalar)])
+        name = f"pure {call.op} {texts} {call.type.scalar}"  # texts have their places among the arguments
         each = _lanewise(call, texts) and all(v.shape[1] in (1, lanes) for v in values)
         if not each:
             name += f" {lanes} of {[a.dtype.lanes for a in arguments]}"
@@ -179,9 +179,9 @@ class Calls:
         """What a call gets: a part of a block, a text, or terms."""
         match argument:
             case StringImm(value=text):
-                return text
+                return f"text {text}"
             case Call(op="type_annotation", args=args):
-                return "type " + " ".join(a.value for a in args if isinstance(a, StringImm))
+                return f"type {[a.value for a in args if isinstance(a, StringImm)]}"
             case Call(op="tvm_access_ptr", args=(kind, Var() as data, offset, _, mask)):
                 view, base = self._block(data, frame)
                 at = evaluator.number(offset, frame, "undef index", f"an offset in {view.name}")
@@ -197,7 +197,7 @@ class Calls:
                 return self._whole(*self._block(argument, frame))
         if _is_pointer(argument):
             raise Refused("a pointer argument that is neither a block's, T.address_of nor T.tvm_access_ptr")
-        return evaluator.terms_of(evaluator.evaluate(argument, frame))
+        return np.broadcast_to(evaluator.terms_of(evaluator.evaluate(argument, frame)), (1, argument.dtype.lanes))
 
     def _block(self, data: Var, frame: Frame) -> tuple[View, int]:
         """The block behind a pointer, and where the row's own part of it begins."""
@@ -214,11 +214,13 @@ class Calls:
     def _joined(self, state: int, argument: _Argument, blocks: Sequence[Memory]) -> int:
         match argument:
             case str():
-                return int(self.build.opaque(f"text {argument}", VOID, state))
+                return int(self.build.opaque(argument, VOID, state))
             case _Part():
                 number = next(k for k, block in enumerate(blocks) if block is argument.block)
                 at = self.terms.constant(INT64, argument.start)
                 return int(self.build.opaque(f"pointer {number}", VOID, state, at))
+        if argument.size > 1:  # a vector, not as many scalars
+            state = int(self.build.opaque(f"vector of {argument.size}", VOID, state))
         for term in argument.reshape(-1).tolist():
             state = int(self.build.opaque("with", VOID, state, term))
         return state
@@ -338,14 +340,14 @@ def _step(kind: Expr, view: View) -> int:
     return view.dtype.nbytes // view.block.width
 
 
-def _lanewise(call: Call, texts: Sequence[str]) -> bool:
+def _lanewise(call: Call, texts: Sequence[str | None]) -> bool:
     """Whether each lane of the result depends on the same lane of the arguments only.
 
     LLVM's own intrinsics are overloaded on vectors in that way; those of a target mostly are not.
     """
     if call.op in _MATHS:
         return True
-    if call.op != "call_llvm_pure_intrin" or not texts:
+    if call.op != "call_llvm_pure_intrin" or not texts or texts[0] is None:
         return False
     name = texts[0].split(".")
     return name[0] == "llvm" and len(name) > 1 and name[1] not in (*_TARGETS, "vector", "experimental", "matrix")
