@@ -22,9 +22,10 @@ from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import rewrite, walk
-from verified_tir.validate.interface import Correspondence, evaluate_size
+from verified_tir.validate.interface import Correspondence
 from verified_tir.validate.interface import bind as bind_sizes
 from verified_tir.validate.memory import Refused
+from verified_tir.validate.shapes import evaluate_size, flattens
 from verified_tir.validate.verdict import Different, Verdict
 
 
@@ -73,7 +74,7 @@ def _guessed(
         if a is None or b is None or a.name in maps:
             continue
         x, y = _shape(a, old), _shape(b, new)
-        if x is not None and y is not None and not _merges(x, y):
+        if x is not None and y is not None and not flattens(x, y):
             return (
                 f"{a.name} has shape {list(y)} after, {list(x)} before, and no index map is given; "
                 f"taken row by row, results differ"
@@ -86,20 +87,6 @@ def _shape(buffer: Buffer, values: Mapping[Var, int]) -> tuple[int, ...] | None:
         return tuple(evaluate_size(e, values, buffer.name) for e in buffer.shape)
     except Refused:
         return None
-
-
-def _merges(old: tuple[int, ...], new: tuple[int, ...]) -> bool:
-    """Whether each extent of the new shape is the product of the next ones of the old shape."""
-    if old == new:
-        return True
-    rest = [e for e in old if e != 1]
-    for extent in [e for e in new if e != 1]:
-        product = 1
-        while rest and product < extent:
-            product *= rest.pop(0)
-        if product != extent:
-            return False
-    return not rest
 
 
 # ------------------------------------------------------------------------------------------------------ views

@@ -17,12 +17,12 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import Binary, Cast, Expr, IntImm, Var
+from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.semantics.interpreter.extents import symbols_of
 from verified_tir.semantics.memory import Extents, row_major
 from verified_tir.validate.memory import LARGEST_BLOCK, Oversize, Refused, repeats
-from verified_tir.validate.numbers import operate
+from verified_tir.validate.shapes import extents_of, flattens
 from verified_tir.validate.terms import Ids
 
 Padding: TypeAlias = int | float | Literal["undef"] | None
@@ -215,74 +215,47 @@ def _unravelled(numbers: Ids, shape: tuple[int, ...]) -> tuple[Ids, ...]:
     return tuple([k.astype(np.int64) for k in np.unravel_index(numbers, shape)]) if shape else ()
 
 
-def evaluate_size(expr: Expr, values: Mapping[Var, int], what: str) -> int:
-    """An extent at known sizes.
-
-    :raises Refused: if a symbol in it has no value.
-    """
-    match expr:
-        case IntImm(value=v):
-            return v
-        case Var():
-            if expr not in values:
-                raise Refused(f"give a size for {expr.name} ({what})")
-            return values[expr]
-        case Cast(value=v):
-            return evaluate_size(v, values, what)
-        case Binary(op=op, a=a, b=b):
-            x, y = evaluate_size(a, values, what), evaluate_size(b, values, what)
-            one = np.full(1, x, dtype=np.int64), np.full(1, y, dtype=np.int64)
-            result, trouble = operate(op, expr.dtype, *one, index=True)
-            if trouble is None:
-                return int(result[0])
-    raise Refused(f"{what} is not understood")
-
-
-def extents_of(buffer: Buffer, values: Mapping[Var, int], offset: int | None = None) -> Extents:
-    """A buffer's extents at known sizes; of a view that moves, the ``offset`` is found elsewhere.
-
-    :raises Refused: if a symbol in them has no value.
-    """
-    name = buffer.name
-    shape = tuple([evaluate_size(e, values, f"the shape of {name}") for e in buffer.shape])
-    strides = tuple([evaluate_size(e, values, f"a stride of {name}") for e in buffer.strides])
-    if offset is None:
-        offset = evaluate_size(buffer.elem_offset, values, f"the offset of {name}")
-    return Extents(shape, strides or row_major(shape), offset)
-
-
-def bind(func: PrimFunc, sizes: Mapping[str, int], like: Sequence[Parameter] | None) -> dict[Var, int]:
+def bind(
+    func: PrimFunc,
+    sizes: Mapping[str, int],
+    like: Sequence[Parameter] | None,
+    maps: Mapping[str, Correspondence] | None = None,
+) -> dict[Var, int]:
     """The numbers of a function's integer parameters and shape symbols.
 
-    :param like: the parameters of *before*, whose shapes say what symbols of other names are.
+    :param like: the parameters of *before*: they correspond by position, and so do their extents, whatever the names of
+        symbols.
+    :param maps: by the name of the parameter in *before*, how it moved; its extents are others.
     :raises Refused: if a number does not fit the type of its variable.
     """
     values: dict[Var, int] = {}
-    for position, param in enumerate(func.params):
-        buffer = func.buffer_of(param)
-        twin = like[position] if like is not None and position < len(like) else None
-        if buffer is None and not isinstance(param.type, PointerType) and param.dtype.is_int:
+    twins = [None if like is None or k >= len(like) else like[k] for k in range(len(func.params))]
+    for param, twin in zip(func.params, twins, strict=True):
+        if func.buffer_of(param) is None and not isinstance(param.type, PointerType) and param.dtype.is_int:
             paired = twin is not None and twin.buffer is None and twin.var.name in sizes
-            name = twin.var.name if twin is not None and paired else param.name  # by position, whatever the name
+            name = twin.var.name if twin is not None and paired else param.name
             if name in sizes:
                 values[param] = sizes[name]
-        if buffer is None:
+    for param, twin in zip(func.params, twins, strict=True):
+        buffer = func.buffer_of(param)
+        if buffer is None or twin is None or twin.buffer is None or _moved(twin, maps) is not None:
             continue
-        for k, extent in enumerate((*buffer.shape, *buffer.strides, buffer.elem_offset)):
-            if not isinstance(extent, Var) or extent in values:
-                continue
-            if extent.name in sizes:
-                values[extent] = sizes[extent.name]
-            elif twin is not None and len(twin.shape) == len(buffer.shape) and k < len(twin.shape):
-                values[extent] = twin.shape[k]
-    for buffer in func.buffers:
-        for symbol in symbols_of(buffer):
-            if symbol.name in sizes:
-                values.setdefault(symbol, sizes[symbol.name])
+        same = zip(buffer.shape, twin.shape, strict=True) if len(twin.shape) == len(buffer.shape) else ()
+        for extent, number in (*same, (buffer.elem_offset, twin.extents.offset)):
+            if isinstance(extent, Var):
+                values.setdefault(extent, number)
+    for symbol in [symbol for buffer in func.buffers for symbol in symbols_of(buffer) if symbol.name in sizes]:
+        values.setdefault(symbol, sizes[symbol.name])
     for var, number in values.items():
         if not var.dtype.min_value <= number <= var.dtype.max_value:
             raise Refused(f"{var.name} = {number} does not fit its type, {var.dtype}")
     return values
+
+
+def _moved(twin: Parameter, maps: Mapping[str, Correspondence] | None) -> Correspondence | None:
+    """How a parameter of *before* moved, if an index map says so."""
+    found = (maps or {}).get(twin.name)
+    return None if found is None or found.index_map is None else found
 
 
 def parameters(
@@ -314,7 +287,7 @@ def parameters(
         if (buffer is None) != (twin.buffer is None) or (one is not other and not pointer):
             name = param.name if buffer is None else buffer.name
             raise Refused(f"parameter {name} of after does not correspond to {twin.name} of before")
-        found.append(_like(_parameter(position, param, buffer, values), twin, (maps or {}).get(twin.name)))
+        found.append(_like(_parameter(position, param, buffer, values), twin, _moved(twin, maps)))
     return found
 
 
@@ -330,9 +303,10 @@ def _parameter(position: int, param: Var, buffer: Buffer | None, values: Mapping
 
 def _like(parameter: Parameter, twin: Parameter, moved: Correspondence | None) -> Parameter:
     """A parameter of *after* whose elements are those of another one."""
-    if moved is not None and moved.index_map is not None and twin.buffer is not None:
+    if moved is not None and twin.buffer is not None:
         return replace(parameter, shape_before=twin.shape, index_map=moved.index_map, padding=moved.padding)
-    if math.prod(parameter.shape) != twin.count:
+    other = len(parameter.shape) == len(twin.shape) and not flattens(twin.shape, parameter.shape)
+    if other or math.prod(parameter.shape) != twin.count:
         now, before = list(parameter.shape), list(twin.shape)
         raise Refused(f"{parameter.name} has shape {now} after, {before} before, and no index map is given")
     return parameter
@@ -365,7 +339,7 @@ def both_sides(
     :raises Refused: if their interfaces do not correspond.
     """
     old = Side.of(before, sizes)
-    values = bind(after, sizes, old.params)
+    values = bind(after, sizes, old.params, maps)
     return old, Side(after, parameters(after, values, old.params, maps), values)
 
 

@@ -40,8 +40,9 @@ from verified_tir.ir.visit import walk
 from verified_tir.semantics.memory import Extents
 from verified_tir.validate.calls import BARRIER, is_data, needs_order
 from verified_tir.validate.demand.intervals import Tape
-from verified_tir.validate.interface import Side, extents_of
+from verified_tir.validate.interface import Side
 from verified_tir.validate.memory import Refused, View, apart
+from verified_tir.validate.shapes import extents_of
 from verified_tir.validate.terms import Ids
 
 LONGEST: Final = 1 << 60  # times fit 64 bits, sums too
