@@ -163,12 +163,11 @@ def judge(
     numbers = {**scalars(after), **scalars(before)}
     names = [*extents(before), *extents(after)]
     numbers = {n: t for n, t in numbers.items() if n not in names}
-    offsets = {**layout_symbols(before), **layout_symbols(after)}
     chosen = choices(names, numbers, given, divisors(before, after))
     if same:
         budget = replace(budget, operations=min(budget.operations, _RACES))
     try:
-        reports = _reports(before, after, chosen, offsets, budget, maps, same=same, runs=runs)
+        reports = _reports(before, after, chosen, layout_symbols(before, after), budget, maps, same=same, runs=runs)
     except TimeIsUp:
         if not same:
             raise
@@ -207,7 +206,7 @@ def _reports(
     before: PrimFunc,
     after: PrimFunc,
     chosen: Iterable[Mapping[str, int]],
-    offsets: Mapping[str, int],
+    loose: Mapping[str, int],
     budget: Budget,
     maps: Maps | None,
     *,
@@ -220,7 +219,7 @@ def _reports(
     """
 
     def at(sizes: Mapping[str, int], most: int, *, whole: bool) -> Report:
-        sizes = {**offsets, **sizes}
+        sizes = {**loose, **sizes}
         if same:
             return judge_races(before, after, sizes, most)
         return _at(before, after, sizes, maps, most, whole=whole, runs=runs)

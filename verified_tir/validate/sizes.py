@@ -10,12 +10,16 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import Binary, IntImm, Var
+from verified_tir.ir.find import substitute_buffers
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.visit import free_vars, walk
+from verified_tir.ir.sugar import const
+from verified_tir.ir.visit import free_vars, nodes_of, walk
 
 SIZES: Final = (0, 1, 2, 3, 7, 8, 17)
 """What every symbol is, in turns."""
@@ -28,13 +32,15 @@ _MOST_DIVISORS: Final = 2
 
 
 def symbols(func: PrimFunc) -> list[str]:
-    """The symbols in the parameters' shapes, and the integer parameters, by name."""
+    """The symbols in the parameters' extents, and the integer parameters, by name."""
     return list(dict.fromkeys([*extents(func), *scalars(func)]))
 
 
 def extents(func: PrimFunc) -> list[str]:
-    """The symbols in the parameters' shapes."""
-    return list(dict.fromkeys(v.name for buffer in func.buffers for e in buffer.shape for v in free_vars(e)))
+    """The symbols in the parameters' shapes, and those that are offsets but mean something else, too."""
+    found = dict.fromkeys(v.name for buffer in func.buffers for e in buffer.shape for v in free_vars(e))
+    used = _beside_offsets(func)
+    return list(found | dict.fromkeys(v.name for v in _offsets(func) if v in used))
 
 
 def scalars(func: PrimFunc) -> dict[str, DType]:
@@ -43,11 +49,31 @@ def scalars(func: PrimFunc) -> dict[str, DType]:
     return {p.name: p.type for p in func.params if isinstance(p.type, DType) and p.dtype.is_int and p.name not in named}
 
 
-def layout_symbols(func: PrimFunc) -> dict[str, int]:
-    """Offsets that are symbols of their own: those of the arguments, taken to be zero."""
-    named = symbols(func)
-    offsets = [b.elem_offset for b in func.buffers]
-    return {v.name: 0 for v in offsets if isinstance(v, Var) and v.name not in named}
+def layout_symbols(*funcs: PrimFunc) -> dict[str, int]:
+    """Offsets that are symbols of their own: those of the arguments, on which no result depends, taken to be zero."""
+    known = {name for func in funcs for name in (*symbols(func), *[v.name for v in _beside_offsets(func)])}
+    return {v.name: 0 for func in funcs for v in _offsets(func) if v.name not in known}
+
+
+def _offsets(func: PrimFunc) -> list[Var]:
+    """The variables that are offsets of parameters."""
+    return [b.elem_offset for b in func.buffers if isinstance(b.elem_offset, Var)]
+
+
+def _beside_offsets(func: PrimFunc) -> set[Var]:
+    """The variables of a function that occur elsewhere than as the offset of one parameter."""
+    found: set[Var] = set()
+    seen: set[Var] = set()
+    plain: dict[Buffer, Buffer] = {}
+    for buffer in func.buffers:
+        found.update(v for e in (*buffer.shape, *buffer.strides) for v in free_vars(e))
+        offset = buffer.elem_offset
+        if isinstance(offset, Var) and offset not in seen:
+            seen.add(offset)
+            plain[buffer] = replace(buffer, elem_offset=const(0, offset.dtype))
+        else:
+            found.update(free_vars(offset))
+    return found.union(nodes_of(substitute_buffers(func.body, plain), Var))
 
 
 def divisors(*funcs: PrimFunc) -> list[int]:
