@@ -144,8 +144,7 @@ class Parameter:
     def _inverse(self) -> tuple[Ids, Ids]:
         if self.count > LARGEST_BLOCK:
             raise Refused(f"the index map of {self.name} has too many elements to be inverted")
-        if repeats(self.at):
-            raise Refused(f"the index map of {self.name} is not injective")
+        self.check_map()
         order = np.argsort(self.at)
         return self.at[order], order
 
@@ -179,6 +178,18 @@ class Parameter:
     @cached_property
     def at(self) -> Ids:
         return self.located(self.images, self.count)
+
+    @cached_property
+    def _is_injective(self) -> bool:
+        return self.index_map is None or not repeats(self.at)
+
+    def check_map(self) -> None:
+        """Whether no two elements moved to one place.
+
+        :raises Refused: if they did.
+        """
+        if not self._is_injective:
+            raise Refused(f"the index map of {self.name} is not injective")
 
     @property
     def is_padded(self) -> bool:
@@ -356,6 +367,5 @@ def listed(side: Side) -> Side:
             every = p.located(_unravelled(np.arange(size, dtype=np.int64), p.shape), size)
             if every.size and (int(every.min()) < 0 or repeats(every)):
                 raise Refused(f"strides and offset make elements of {p.name} overlap or precede it")
-        if p.index_map is not None and repeats(p.at):
-            raise Refused(f"the index map of {p.name} is not injective")
+        p.check_map()
     return side

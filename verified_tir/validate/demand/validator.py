@@ -31,7 +31,7 @@ from verified_tir.validate.demand.witness import look
 from verified_tir.validate.execute import Asserted
 from verified_tir.validate.frame import Value
 from verified_tir.validate.interface import Parameter, Side, Sides
-from verified_tir.validate.memory import Refused, UndefinedRun
+from verified_tir.validate.memory import LARGEST_BLOCK, Refused, UndefinedRun
 from verified_tir.validate.normal import Normaliser, TooLarge
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit
@@ -84,6 +84,9 @@ def compare_on_demand(
     :param elements: how many elements to compare, at most; fewer if they depend on too much.
     """
     try:
+        for parameter in sides[1].params:
+            if parameter.count <= LARGEST_BLOCK:  # the map of more elements is taken to be injective
+                parameter.check_map()
         first, second = map(Program.of, sides)
         while True:
             chosen, total, closures = _needed(first, second, build, elements, budget)
