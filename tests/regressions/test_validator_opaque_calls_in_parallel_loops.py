@@ -1,5 +1,5 @@
-"""Opaque calls in a parallel loop raced at the memory that was passed to them only: not at what else they can reach, and
-not at the state outside of the program, on which the order of the calls depends."""
+"""Opaque calls in a parallel loop raced at the memory that was passed to them only: not at what else they can reach,
+and not at the state outside of the program, on which the order of the calls depends."""
 
 from __future__ import annotations
 

@@ -61,6 +61,7 @@ PHASE: Final = "barrier"
 MISSING: Final = "missing"
 """The scope of a barrier that the program lacks: it orders, but threads that conflict across it are found."""
 WARP_SCOPE: Final = "warp"
+_WAITING: Final = ("shared", "shared.dyn", WARP_SCOPE)
 _PARTIAL: Final = "a barrier or an exchange under a condition that threads may decide differently"
 _SLOTS: Final = {"threadIdx.x": (0, 12), "threadIdx.y": (12, 12), "threadIdx.z": (24, 7)}
 SHARED: Final = ("shared", "warp")
@@ -317,11 +318,13 @@ class _Phases:
         return self.inside(body, threads.binding(DeclBuffer(buffer, Seq(()))))
 
     def _barrier(self, call: Call, threads: Threads) -> Stmt:
-        scope = next((a.value for a in call.args if isinstance(a, StringImm)), "shared")
+        scope = next((a.value for a in call.args if isinstance(a, StringImm)), "")
         if scope == "global":
             raise Refused("a barrier between thread blocks")
         if scope == MISSING:  # the program does not have it
             return Seq(())
+        if scope not in _WAITING:
+            raise Refused(f"a barrier of scope {scope!r}: known are {', '.join(_WAITING)}")
         if threads.partial and scope != WARP_SCOPE:
             raise Refused(_PARTIAL)
         warps = scope == WARP_SCOPE and threads.count() > WARP
