@@ -21,6 +21,7 @@ from verified_tir.ir.expr import Expr, IntImm, Var
 from verified_tir.ir.node import Node
 from verified_tir.ir.stmt import For, Stmt, Store
 from verified_tir.ir.visit import children
+from verified_tir.semantics.values import wrap
 
 Statement = Callable[[Function, Stmt], None]
 
@@ -33,11 +34,9 @@ LONGEST_UNROLLED = 32768
 
 def loop(b: Function, s: For, statement: Statement) -> None:
     """A loop of any kind."""
-    first, extent = wide(b, s.min), wide(b, s.extent)
+    first, extent = (_of_type(s.var, wide(b, e)) for e in (s.min, s.extent))
     flags = INDEX | NONNEGATIVE if _nonnegative(b, s.min) else INDEX
-    if isinstance(extent, int) and extent <= 0 and s.var.dtype.code == "int":
-        return
-    if extent == 0:
+    if isinstance(extent, int) and extent <= 0:
         return
     if extent == 1:
         _once(b, s, first, flags, statement)
@@ -51,9 +50,14 @@ def loop(b: Function, s: For, statement: Statement) -> None:
         def body(inner: Function, low: str, high: str) -> None:
             iterate(inner, s.var, low, high, flags, lambda: statement(inner, s.body))
 
-        parallel(b, first, extent, body)
+        parallel(b, first, extent, body, positive=_positive(s.var))
         return
     _serial(b, s, first, extent, flags, statement)
+
+
+def _of_type(var: Var, value: Register) -> Register:
+    """A constant as the variable's type has it: indices are computed modulo 2**64, with a sign."""
+    return wrap(var.dtype, value) if isinstance(value, int) else value
 
 
 def _nonnegative(b: Function, expr: Expr) -> bool:
@@ -65,7 +69,7 @@ def _nonnegative(b: Function, expr: Expr) -> bool:
 def _once(b: Function, s: For, value: Register, flags: int, statement: Statement) -> None:
     """The body at one value of the variable."""
     mark = b.enter()
-    b.bind_wide(s.var, value, flags)
+    b.bind_wide(s.var, _of_type(s.var, value), flags)
     statement(b, s.body)
     b.leave(mark)
 

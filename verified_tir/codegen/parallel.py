@@ -20,9 +20,10 @@ from verified_tir.codegen.views import fail_if
 Body = Callable[[Function, str, str], None]
 
 
-def parallel(b: Function, first: Register, extent: Register, body: Body) -> None:
+def parallel(b: Function, first: Register, extent: Register, body: Body, *, positive: str) -> None:
     """Run ``body`` over ``[first, first + extent)``, in parts; nothing if the extent is not positive.
 
+    :param positive: the comparison with 0 that says whether it is.
     :param body: writes the loop over ``[low, high)``, which is not empty, into the function that it is given.
     """
     module = b.module
@@ -42,7 +43,7 @@ def parallel(b: Function, first: Register, extent: Register, body: Body) -> None
     start, done = b.new_label("start"), b.new_label("endfor")
     mark = b.enter()
     if not isinstance(extent, int):
-        some = b.assign(f"icmp sgt i64 {extent}, 0")
+        some = b.assign(f"icmp {positive} i64 {extent}, 0")
         b.branch_if(some, start, done)
         b.open(start)
     for k, (register, (_, kind)) in enumerate(captured):

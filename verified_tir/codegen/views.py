@@ -10,7 +10,7 @@ from verified_tir.codegen.indices import arithmetic, wide
 from verified_tir.codegen.llvm_types import MEMORY, lanes_of
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import PointerType
-from verified_tir.ir.expr import IntImm
+from verified_tir.ir.expr import Expr, IntImm
 
 LOCAL_ALIGNMENT = 64
 """Alignment of allocated memory, in bytes: a cache line, and the widest vector register."""
@@ -21,6 +21,9 @@ LARGEST_ON_STACK = 64 * 1024
 TILE = 4 * 1024
 """Buffers of so many bytes at the most may become registers, which those on the heap cannot; a quarter of the stack's
 room is kept for them."""
+
+TOO_MANY = (1 << 63) - LOCAL_ALIGNMENT
+"""As many bytes as nobody has."""
 
 
 def declare(b: Function, buffer: Buffer) -> None:
@@ -144,7 +147,7 @@ def fail_if(b: Function, condition: Register, status: Register) -> None:
 
 
 def _rounded(nbytes: int) -> int:
-    return max(1, -(-nbytes // LOCAL_ALIGNMENT)) * LOCAL_ALIGNMENT
+    return min(max(1, -(-nbytes // LOCAL_ALIGNMENT)) * LOCAL_ALIGNMENT, TOO_MANY)
 
 
 def _constant_span(buffer: Buffer) -> int | None:
@@ -168,23 +171,33 @@ def _constant_span(buffer: Buffer) -> int | None:
 
 def _symbolic_size(b: Function, buffer: Buffer) -> str:
     """The bytes of a block of symbolic extent, rounded up; too many for 64 bits become as many as nobody has."""
-    shape = [wide(b, e) for e in buffer.shape]
-    offset = wide(b, buffer.elem_offset)
     overflow: Register = 0
 
-    def checked(op: str, x: Register, y: Register) -> str:
+    def also(condition: str) -> None:
         nonlocal overflow
+        overflow = b.assign(f"or i1 {overflow}, {condition}")
+
+    def checked(op: str, x: Register, y: Register) -> str:
         pair = b.assign(f"call {{i64, i1}} @llvm.s{op}.with.overflow.i64(i64 {x}, i64 {y})")
-        over = b.assign(f"extractvalue {{i64, i1}} {pair}, 1")
-        overflow = b.assign(f"or i1 {overflow}, {over}")
+        also(b.assign(f"extractvalue {{i64, i1}} {pair}, 1"))
         return b.assign(f"extractvalue {{i64, i1}} {pair}, 0")
 
+    def signed(e: Expr, used: Register = 1) -> Register:
+        """A number that is not used if ``used`` is 0; of uint64 it may be too large for a sign."""
+        number = wide(b, e)
+        if e.dtype.code == "uint" and e.dtype.bits == 64:
+            large = b.assign(f"icmp slt i64 {number}, 0")
+            counts = b.assign(f"icmp ne i64 {used}, 0")
+            also(b.assign(f"and i1 {large}, {counts}"))
+        return number
+
     total: Register = 1
+    shape, offset = [signed(e) for e in buffer.shape], signed(buffer.elem_offset)
     if buffer.strides:
         for extent, stride in zip(shape, buffer.strides, strict=True):
             steps = arithmetic(b, "sub", extent, 1)
-            nonempty = b.assign(f"call i64 @llvm.smax.i64(i64 {steps}, i64 0)")
-            total = checked("add", total, checked("mul", nonempty, wide(b, stride)))
+            more = b.assign(f"call i64 @llvm.smax.i64(i64 {steps}, i64 0)")
+            total = checked("add", total, checked("mul", more, signed(stride, more)))
     else:
         for extent in shape:
             total = checked("mul", total, extent)
@@ -192,4 +205,4 @@ def _symbolic_size(b: Function, buffer: Buffer) -> str:
     total = checked("add", total, LOCAL_ALIGNMENT)  # one line more than needed, so that it is never empty
     some = b.assign(f"call i64 @llvm.smax.i64(i64 {total}, i64 {LOCAL_ALIGNMENT})")
     whole = b.assign(f"and i64 {some}, {-LOCAL_ALIGNMENT}")
-    return b.assign(f"select i1 {overflow}, i64 {(1 << 63) - LOCAL_ALIGNMENT}, i64 {whole}")
+    return b.assign(f"select i1 {overflow}, i64 {TOO_MANY}, i64 {whole}")
