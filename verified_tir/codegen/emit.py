@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from verified_tir.codegen.aliases import alias_notes, written_blocks
-from verified_tir.codegen.builder import INDEX, NONNEGATIVE, Function, Module, Storage, Value, readable
+from verified_tir.codegen.builder import INDEX, MEMORY, NONNEGATIVE, Function, Module, Storage, Value, readable
 from verified_tir.codegen.calls import call
 from verified_tir.codegen.casts import cast
 from verified_tir.codegen.choices import if_then_else, logic, selection
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.indices import is_index
 from verified_tir.codegen.llvm_types import REGISTER, float_constant, parameter_type
 from verified_tir.codegen.memory import load
 from verified_tir.codegen.operators import negation
@@ -259,7 +260,8 @@ def _variable(b: Function, var: Var) -> Value:
 
 def _let(b: Function, e: LetExpr) -> Value:
     b.bind(e.var, b.value(e.value))
-    return b.value(e.body)
+    register, dtype, flags = b.value(e.body)
+    return register, dtype, flags if is_index(b, e) else flags & MEMORY
 
 
 RULES: dict[type[Expr], Callable[[Function, Any], Value]] = {
