@@ -48,6 +48,7 @@ from verified_tir.ir.script.values import (
     condition,
     converted,
     matched,
+    operands_of,
     unified,
 )
 from verified_tir.ir.sugar import as_expr, const
@@ -147,8 +148,7 @@ def t_call(p: ExprParser, node: ast.Call, name: str, want: DType | None) -> Valu
 def _binary(p: ExprParser, node: ast.Call, op: BinaryOp, want: DType | None) -> Expr:
     args = match_arguments(p.source, node, ("a", "b"), 2)
     want = None if want and want.is_bool else want
-    match = unified if op in ("eq", "ne") else matched
-    a, b = match(p.number(args["a"], want), p.number(args["b"], want), want)
+    a, b = operands_of(op, p.number(args["a"], want), p.number(args["b"], want), want)
     if op == "div" and a.dtype.is_int:
         op = "truncdiv"
     return Binary(op, a, b)

@@ -49,6 +49,7 @@ from verified_tir.ir.script.values import (
     condition,
     converted,
     matched,
+    operands_of,
     typed,
     unified,
 )
@@ -159,7 +160,7 @@ class ExprParser(Reader):
         """
         if isinstance(a, (int, float)) and isinstance(b, (int, float)):
             return _fold_plain(op, a, b)
-        x, y = unified(a, b, want) if op in ("eq", "ne") else matched(a, b, want)
+        x, y = operands_of(op, a, b, want)
         if op == "div" and x.dtype.is_int:
             return Binary("truncdiv", x, y)
         return binary(op, x, y)

@@ -2,7 +2,7 @@
 
 Python numbers stay *plain* (without a type) until they meet a typed operand or a place that wants a type: in
 ``2 * A[i]`` the 2 takes the type of a float32, int32 or int64 ``A[i]``, in ``B[i] = 0`` it takes that of ``B``.  The
-same holds for ``T.undef()``.  Operands of two types are converted to one, as TVM does it (:func:`matched`).
+same holds for ``T.undef()``.  Operands of two types are converted to one, as TVM does it (:func:`operands_of`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeAlias, final
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import BOOL, FLOAT32, INT32, INT64, DType
-from verified_tir.ir.expr import Broadcast, Cast, Expr, IntImm, Undef
+from verified_tir.ir.expr import BinaryOp, Broadcast, Cast, Expr, IntImm, Undef
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script.metadata import Metadata
 from verified_tir.ir.sugar import as_expr, const
@@ -105,6 +105,36 @@ def unified(a: Expr | Plain, b: Expr | Plain, want: DType | None) -> tuple[Expr,
                 want = as_expr(numbers[0]).dtype
         a, b = typed(a, want), typed(b, want)
     return broadcast_to(a, b.dtype.lanes), broadcast_to(b, a.dtype.lanes)
+
+
+_BITS = frozenset({"shl", "shr", "bitand", "bitor", "bitxor"})
+
+
+def operands_of(op: BinaryOp, a: Expr | Plain, b: Expr | Plain, want: DType | None) -> tuple[Expr, Expr]:
+    """The operands of ``a op b`` in one type, as TVM brings them to it.
+
+    An integer literal takes the type of what it is compared with for equality, or whose bits it meets: ``A[i] << 1`` of
+    uint8 is a uint8.
+
+    :raises IRError: if a literal does not fit.
+    """
+    if op in ("eq", "ne"):
+        return unified(a, b, want)
+    if op in _BITS:
+        if isinstance(a, Expr) and type(b) is int:
+            b = _bits(b, a.dtype.scalar)
+        elif isinstance(b, Expr) and type(a) is int:
+            a = _bits(a, b.dtype.scalar)
+    return matched(a, b, want)
+
+
+def _bits(literal: int, dtype: DType) -> Expr:
+    """An integer literal that is combined with the bits of a value of a type."""
+    if dtype.is_bool and literal in (0, 1):
+        return typed(bool(literal), dtype)
+    if dtype.bits == 64 and not INT32.min_value <= literal <= INT32.max_value:
+        raise IRError(f"TVM takes the last 32 bits of {literal} here; write T.{dtype}({literal})")
+    return typed(literal, dtype)
 
 
 def matched(a: Expr | Plain, b: Expr | Plain, want: DType | None) -> tuple[Expr, Expr]:
