@@ -24,6 +24,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.kernel.memory import Padding
 from verified_tir.kernel.theorem import Refines
 from verified_tir.semantics.interpreter import ArgumentError, UndefinedBehaviour, Unsupported, run
+from verified_tir.semantics.interpreter.outcome import same_bits
 
 
 def assumptions(theorem: Refines) -> tuple[str, ...]:
@@ -118,20 +119,18 @@ class AssumptionCheck:
 
 def _check_padding(p: Padding, array: Array, values: Mapping[Var, Any]) -> None:
     try:
-        where, expected = padded_places(p, array, values)
+        padded = padded_places(p, array, values)
     except ValueError as problem:
         raise ValueError(f"{p.buffer.name}: the padding could not be checked: {problem}") from None
-    if expected is None:
+    if padded.values is None or padded.defined is None:
         return
-    found = array[where]
-    wrong = found.view(f"u{array.dtype.itemsize}") != expected.view(f"u{array.dtype.itemsize}")
-    if p.buffer.dtype.is_float:
-        wrong &= ~(np.isnan(found) & np.isnan(expected))
+    found = array[padded.where]
+    wrong: Any = padded.defined & ~same_bits(found, padded.values)
     while wrong.ndim > 1:
         wrong = wrong.any(axis=-1)
     if wrong.any():
         first = int(np.argmax(wrong))
-        index = ", ".join(str(axis[first]) for axis in np.nonzero(where))
+        index = ", ".join(map(str, np.argwhere(padded.where)[first]))
         raise ValueError(f"{p.buffer.name}[{index}] is {found[first]}, but this padding is assumed: {_sentence(p)}")
 
 

@@ -233,6 +233,6 @@ def pack(layout: Layout, array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[
     wanted = numbers(shape_in(layout, array.shape), "an array")
     if found.shape == wanted:
         return found
-    room = np.full(wanted, number(value or 0, dtype), array.dtype)
+    room = np.full(wanted, number(0 if value is None else value, dtype), array.dtype)
     room[tuple(slice(0, n) for n in found.shape)] = found
     return room
