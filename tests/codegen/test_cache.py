@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import stat
 import subprocess
@@ -11,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import verified_tir
 from verified_tir import PrimFunc, Schedule, Target, build, parse_func
 from verified_tir.codegen import build as building
 from verified_tir.codegen import cache
 from verified_tir.codegen.cache import Compiled
-from verified_tir.codegen.cache_key import cache_key, canonical_text, program_hash, tools
+from verified_tir.codegen.cache_key import PARTS, cache_key, canonical_text, program_hash, tools
 
 KEY = "0" * 64
 ENTRY = Compiled(b"\x7fELF object", ("n is too large", "ä"))
@@ -195,6 +197,36 @@ print(cache_key(parse_func({PROGRAM!r}), (), Target.host(1)))
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stdout
     assert out.strip() == cache_key(func(), (), Target.host(1))
     assert len(tools().split()[-1]) == 64
+
+
+def imported(file: Path) -> set[str]:
+    """The modules of the package that a source file imports, also where it does so late."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found |= {a.name for a in node.names}
+    return {name for name in found if name.startswith("verified_tir.")}
+
+
+def test_all_that_makes_code_has_a_part_in_the_key() -> None:
+    """Whoever changes how blocks are expanded, say, must not find the object code of before."""
+    package = Path(verified_tir.__file__).parent
+    beside = {"build.py", "cache.py"}
+    """They use solver and files of ``logic``, for what the code has no part in."""
+    makers = [f for f in (package / "codegen").glob("*.py") if f.name not in beside]
+    reached = {"verified_tir.codegen.emit"} | {name for f in makers for name in imported(f)}
+    assert {name.split(".")[1] for name in reached} <= set(PARTS)
+    waiting, seen = ["verified_tir.codegen.emit"], set()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        file = package.joinpath(*name.split(".")[1:])
+        file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+        waiting += [n for n in imported(file) if n not in seen]
+    assert "verified_tir.elaborate.blocks" in seen and "verified_tir.semantics.operators" in seen
+    assert {name.split(".")[1] for name in seen} <= set(PARTS)
 
 
 # -- with build -------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from verified_tir.ir.visit import children
 
 Buffers = tuple[Buffer, ...]
 
-PARTS = ("codegen", "ir", "semantics", "kernel")
+PARTS = ("codegen", "elaborate", "ir", "semantics", "kernel")
 """Folders of this package whose sources have a part in what is generated."""
 
 _HASHES: WeakKeyDictionary[PrimFunc, dict[Buffers, str]] = WeakKeyDictionary()
