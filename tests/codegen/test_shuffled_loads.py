@@ -70,3 +70,25 @@ def f(A: T.Buffer((16,), "int32"), B: T.Buffer((8,), "int32")):
     B[T.Ramp(0, 1, 8)] = A[T.Ramp(0, 2, 8)]
 """
     assert shuffles(text, 16) == 0
+
+
+def test_a_vector_that_reaches_into_another_view_is_not_said_to_stay_out_of_it() -> None:
+    """Two views of one block: lanes that nobody uses may lie in the other one."""
+    func = parse_func(f"""
+@T.prim_func
+def f(A: T.Buffer((16,), "int32"), B: T.Buffer((8,), "int32")):
+    whole = T.alloc_buffer((16,), "int32", scope="local")
+    left = T.decl_buffer((4,), "int32", data=whole.data, scope="local")
+    right = T.decl_buffer((12,), "int32", data=whole.data, elem_offset=4, scope="local")
+    for i in range(12):
+        right[i] = A[i]
+    for i in range(4):
+        left[i] = A[i + 12]
+    B[T.Ramp(0, 1, 8)] = right[{TURNED}]
+""")
+    a, b = np.arange(16, dtype=np.int32), np.zeros(8, np.int32)
+    s = Schedule(func)
+    build(s, HOST)(a, b)
+    assert b.tolist() == [1, 0, 3, 2, 5, 4, 7, 6]
+    vectors = [line for line in emit(s.func, HOST).text.splitlines() if "load <8 x i32>" in line]
+    assert ["noalias" in line for line in vectors] == [False, True]

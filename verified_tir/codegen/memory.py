@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import final
 
+from verified_tir.codegen.aliases import span_of
 from verified_tir.codegen.builder import MEMORY as DEPENDS_ON_MEMORY
 from verified_tir.codegen.builder import Function, Register, Value, View
 from verified_tir.codegen.casts import from_memory, to_memory
@@ -76,8 +77,10 @@ def store(b: Function, s: Store) -> None:
     b.loaded.clear()
 
 
-def _load(b: Function, view: View, dtype: DType, place: str) -> str:
-    return from_memory(b, dtype, b.assign(f"load {MEMORY[dtype]}, ptr {place}, align {view.alignment}{view.note}"))
+def _load(b: Function, view: View, dtype: DType, place: str, *, whole: bool = True) -> str:
+    """A load; ``whole`` if all of it lies in the view, so that what is known of that holds of it."""
+    note = view.note if whole else ""
+    return from_memory(b, dtype, b.assign(f"load {MEMORY[dtype]}, ptr {place}, align {view.alignment}{note}"))
 
 
 def _store(b: Function, view: View, dtype: DType, place: str, value: Register) -> None:
@@ -179,9 +182,17 @@ def _shuffled(b: Function, view: View, indices: tuple[Expr, ...]) -> str | None:
     if len(vectors) > 2 or places == list(range(places[0], places[0] + lanes)) or (vectors[-1] + 1) * lanes > view.room:
         return None
     dtype = lanes_of(view.scalar, lanes)
-    loaded = [_load(b, view, dtype, address(b, view, v * lanes)) for v in vectors]
+    loaded = []
+    for first in (v * lanes for v in vectors):
+        loaded.append(_load(b, view, dtype, address(b, view, first), whole=_inside(view, first, first + lanes)))
     mask = [vectors.index(p // lanes) * lanes + p % lanes for p in places]
     return permute(b, REGISTER[dtype], loaded[0], loaded[-1] if len(loaded) == 2 else "poison", mask)
+
+
+def _inside(view: View, first: int, end: int) -> bool:
+    """Whether the elements from ``first`` to ``end`` of its block are known to lie in a view."""
+    span, width = span_of(view.buffer), view.scalar.nbytes
+    return span is not None and span[0] <= first * width and end * width <= span[1]
 
 
 def _gather(b: Function, access: _Access) -> Register:
