@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
+from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import VOID, PointerType
 from verified_tir.ir.expr import Call, Load, StringImm, Var
 from verified_tir.ir.func import PrimFunc
-from verified_tir.ir.node import once
+from verified_tir.ir.node import Node, once
 from verified_tir.ir.stmt import (
     Allocate,
     AttrStmt,
@@ -31,12 +32,14 @@ from verified_tir.ir.stmt import (
     Store,
     seq,
 )
-from verified_tir.ir.visit import walk
+from verified_tir.ir.visit import rewrite, walk
 from verified_tir.validate.calls import BARRIER, needs_order
-from verified_tir.validate.memory import Refused
+from verified_tir.validate.memory import EXCHANGE, Refused
 from verified_tir.validate.thread_loops import Threads, is_thread
 from verified_tir.validate.threads import (
+    KERNEL,
     MISSING,
+    PHASE,
     expanded,
     has_barrier,
     in_phases,
@@ -62,12 +65,32 @@ def with_identities(func: PrimFunc) -> PrimFunc:
 
 
 def _spelled_out(func: PrimFunc, *, identity: bool) -> PrimFunc:
+    func = _without_marks(func)
     if any(isinstance(n, Block) and n.iter_vars for n in walk(func.body)):
         return in_phases(func, identity=identity)
     try:
         return in_phases(complete(func), identity=identity)
     except Refused:
         return in_phases(func, identity=identity)
+
+
+def _without_marks(func: PrimFunc) -> PrimFunc:
+    """The function without attributes that it shares with what is made of it: there they mark phases.
+
+    :raises Refused: if it has memory of the scope in which threads exchange values.
+    """
+    nodes = list(walk(func.body))
+    buffers = [*func.buffers, *[n for n in nodes if isinstance(n, Buffer)]]
+    taken = next((b.name for b in buffers if b.scope == EXCHANGE), None)
+    if taken is not None:
+        raise Refused(f"{taken} has the scope {EXCHANGE!r}, by which the validator knows what threads exchange")
+    if not any(_is_marked(n) for n in nodes):
+        return func
+    return func.with_body(rewrite(func.body, lambda n: n.body if _is_marked(n) else None))
+
+
+def _is_marked(node: Node) -> TypeGuard[AttrStmt]:
+    return isinstance(node, AttrStmt) and node.key in (KERNEL, PHASE)
 
 
 def complete(func: PrimFunc) -> PrimFunc:
