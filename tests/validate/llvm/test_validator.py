@@ -105,7 +105,7 @@ def test_threads() -> None:
 
 
 @pytest.mark.parametrize("extent", [65, 100])
-def test_parallel_loops_with_more_iterations_than_are_taken_apart(extent: int) -> None:
+def test_parallel_loops_with_many_iterations(extent: int) -> None:
     check(program(f'A: T.Buffer(({extent},), "int32")', f"for i in T.parallel({extent}):\n    A[i] = A[i] + i"))
 
 

@@ -128,13 +128,38 @@ class Parts:
         return total
 
 
+_SEVERAL: Final = -1  # parts that read a byte
+
+
 @final
 @dataclass(slots=True)
 class Log:
-    """What one thread touched: (block, byte) read and written."""
+    """Which part of a parallel loop wrote, and read, each byte last, by block; blocks from ``first`` on are one part's
+    own.  ``part`` is running."""
 
-    reads: set[tuple[int, int]] = field(default_factory=set)
-    writes: set[tuple[int, int]] = field(default_factory=set)
+    first: int
+    part: int = 0
+    readers: dict[int, dict[int, int]] = field(default_factory=dict)
+    writers: dict[int, dict[int, int]] = field(default_factory=dict)
+
+    def note(self, block: Block, offset: int, size: int, *, write: bool) -> None:
+        """The part that runs touches some bytes.
+
+        :raises Undefined: if another one does, and one of them writes.
+        """
+        if block.serial >= self.first:
+            return
+        part = self.part
+        readers, writers = self.readers.setdefault(block.serial, {}), self.writers.setdefault(block.serial, {})
+        for byte in range(offset, offset + size):
+            if writers.get(byte, part) != part or (write and readers.get(byte, part) != part):
+                raise Undefined(
+                    f"two threads access byte {byte} of {block.name} at one time, and one of them writes it"
+                )
+            if write:
+                writers[byte] = part
+            elif readers.setdefault(byte, part) != part:
+                readers[byte] = _SEVERAL
 
 
 @final
@@ -313,9 +338,8 @@ class Blocks:
         return lane
 
     def _note(self, block: Block, offset: int, size: int, *, write: bool) -> None:
-        touched = [(block.serial, offset + k) for k in range(size)]
         for log in self.logs:
-            (log.writes if write else log.reads).update(touched)
+            log.note(block, offset, size, write=write)
 
 
 def _bytes(kind: Scalar) -> int:

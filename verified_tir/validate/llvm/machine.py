@@ -45,13 +45,15 @@ class Machine:
     :param chosen: what is undef is 0, and so is what ``freeze`` makes of poison.  That is one of the ways in which the
         program may run, so what it shows is true; what then is undefined is poison.
     :param backwards: where memory lies (:class:`Blocks`).
+    :param shared: whether parallel loops are divided among threads, and not into iterations (``threads.py``).
     """
 
     def __init__(
         self, module: Module, graph: Graph, translate: Callable[[Machine, Function], Code], limit: int, *,
-        chosen: bool = False, backwards: bool = False,
+        chosen: bool = False, backwards: bool = False, shared: bool = False,
     ) -> None:  # fmt: skip
         self.module, self.graph, self.translate, self.limit, self.chosen = module, graph, translate, limit, chosen
+        self.shared = shared
         self.blocks = Blocks(graph, backwards=backwards)
         self.blocks.fill = 0 if chosen else UNDEF
         self.integers = Integers(graph, self.undefined)

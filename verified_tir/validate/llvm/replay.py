@@ -54,6 +54,7 @@ class Kernel:
     text: str
     limit: int
     backwards: bool = False
+    shared: bool = False
 
 
 def search(kernel: Kernel, *, steps: int, most: int) -> Search:
@@ -95,8 +96,9 @@ def _replay(kernel: Kernel, arguments: dict[str, Any], expected: Outcome | Asser
     data = [p for p in side.params if p.buffer is not None or p.var not in side.values]
     contents = {p.position: _terms(graph.terms, p, arguments) for p in data}
     left = run_kernel(
-        kernel.module, side, graph, limit=kernel.limit, contents=contents, chosen=True, backwards=kernel.backwards
-    )
+        kernel.module, side, graph, limit=kernel.limit, contents=contents, chosen=True, backwards=kernel.backwards,
+        shared=kernel.shared,
+    )  # fmt: skip
     undefined = left.undefined or next(iter(left.events.values()), None)
     if undefined is not None:
         return Different(arguments, arguments, "", None, undefined)

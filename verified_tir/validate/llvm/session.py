@@ -64,19 +64,20 @@ def run_kernel(
     contents: Mapping[int, Ids] | None = None,
     chosen: bool = False,
     backwards: bool = False,
+    shared: bool = False,
 ) -> LLVMExit:
     """Run the kernel symbolically.
 
     :param limit: the most instructions to execute.
     :param contents: by position, terms of the parameters' elements at entry in place of inputs.
     :param chosen: whether undef is 0 (:class:`Machine`).
-    :param backwards: where memory lies (:class:`Machine`).
+    :param backwards: where memory lies; ``shared``: into which parts parallel loops are divided (:class:`Machine`).
     :raises Refused: where the executor cannot follow.
     """
     kernel = module.functions.get(KERNEL)
     if kernel is None:
         raise Refused(f"LLVM IR: there is no function {KERNEL}")
-    machine = Machine(module, graph, translate, limit, chosen=chosen, backwards=backwards)
+    machine = Machine(module, graph, translate, limit, chosen=chosen, backwards=backwards, shared=shared)
     given = contents or {}
     arguments: list[Lane] = []
     kinds: list[Type] = []

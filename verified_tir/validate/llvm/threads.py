@@ -1,7 +1,9 @@
 """Parallel loops: ``vtir_parallel`` hands parts of a range to threads, which are run here one after the other.
 
-Which parts there are is the pool's affair, so a part is one iteration here, where there are not too many.  Two parts
-may not touch one byte that one of them writes; then every order of their instructions gives the same memory.
+Which parts there are is the pool's affair.  So each iteration is a part in one run, and in another one
+(``Machine.shared``) there are as many parts as threads that may share the loop: only then are vectors of iterations
+executed.  Two parts may not touch one byte that one of them writes; then every order of their instructions gives the
+same memory.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from verified_tir.validate.llvm.machine import Machine
 
 PARALLEL: Final = "vtir_parallel"
-MOST_PARTS: Final = 64
 _MASK: Final = (1 << 64) - 1
 _PARAMETERS: Final = [PointerType(), IntType(64), IntType(64)]
 
@@ -38,35 +39,21 @@ def run_parallel(machine: Machine, values: Sequence[Value]) -> Value:
         raise Refused("LLVM IR: whether a parallel loop runs depends on data")
     if not 0 < extent <= _MASK >> 1 or threads < 1:
         raise Undefined(f"{PARALLEL} of no iterations, or for no threads")
-    parts = min(extent, MOST_PARTS)
-    before, status = Log(), 0
-    for k in range(parts):
-        low, high = (first + extent * n // parts & _MASK for n in (k, k + 1))
-        found, own = _run_part(machine, name, [context, low, high])
-        _compare(machine, own, before)
-        before.reads |= own.reads
-        before.writes |= own.writes
-        status = status or found
+    parts = min(extent, threads) if machine.shared else extent
+    blocks, status = machine.blocks, 0
+    log = Log(first=len(blocks.blocks) + 1)
+    outer, blocks.logs = blocks.logs, [*blocks.logs, log]
+    try:
+        for log.part in range(parts):
+            low, high = (first + extent * n // parts & _MASK for n in (log.part, log.part + 1))
+            found = _status(machine, machine.call(name, [context, low, high]))
+            status = status or found
+    finally:
+        blocks.logs = outer
     return status
 
 
-def _run_part(machine: Machine, name: str, arguments: Sequence[Value]) -> tuple[int, Log]:
-    """The status of a part, and what it touched."""
-    blocks, own = machine.blocks, Log()
-    outer, blocks.logs = blocks.logs, [*blocks.logs, own]
-    try:
-        status = machine.call(name, arguments)
-    finally:
-        blocks.logs = outer
-    if not isinstance(status, int) or (status := machine.graph.settled(status)) < 0:
+def _status(machine: Machine, returned: Value | None) -> int:
+    if not isinstance(returned, int) or (status := machine.graph.settled(returned)) < 0:
         raise Refused("LLVM IR: whether an assertion in a parallel loop fails depends on data")
-    return status, own
-
-
-def _compare(machine: Machine, one: Log, other: Log) -> None:
-    """:raises Undefined: if one of two logs writes what the other one has."""
-    meet = (one.writes & other.writes) | (one.writes & other.reads) | (one.reads & other.writes)
-    if meet:
-        serial, byte = min(meet)
-        name = machine.blocks.blocks[serial].name
-        raise Undefined(f"two threads access byte {byte} of {name} at one time, and one of them writes it")
+    return status

@@ -25,6 +25,7 @@ from verified_tir.validate.llvm.parser import parse
 from verified_tir.validate.llvm.reference import in_machine_words
 from verified_tir.validate.llvm.replay import Kernel, search
 from verified_tir.validate.llvm.session import LLVMExit, run_kernel
+from verified_tir.validate.llvm.threads import PARALLEL
 from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import Exit, execute
@@ -129,10 +130,11 @@ class _Run:
         self.blocks = sum(len(f.blocks) for f in module.functions.values())
         kernel = Kernel(listed(Side.of(self.func, self.sizes)), module, text, self.most_instructions)
         found = self._judged(kernel)
-        if not isinstance(found, Equal) or self.left is None or not module.asks_where():
+        asks, parallel = module.asks_where(), f"@{PARALLEL}(" in text
+        if not isinstance(found, Equal) or self.left is None or not (asks or parallel):
             return found
         once = self.left
-        again = self._judged(replace(kernel, backwards=True))
+        again = self._judged(replace(kernel, backwards=asks, shared=parallel))
         self.left = replace(once, unreached=once.unreached & self.left.unreached)
         return again
 
@@ -144,7 +146,9 @@ class _Run:
             if first.undefined is not None:
                 return Equal(vacuous=True)
             limit = self.most_instructions
-            self.left = run_kernel(kernel.module, kernel.side, Graph(build), limit=limit, backwards=kernel.backwards)
+            self.left = run_kernel(
+                kernel.module, kernel.side, Graph(build), limit=limit, backwards=kernel.backwards, shared=kernel.shared
+            )
         except (Refused, TooManyTerms) as problem:
             return self._tried(kernel).witness or Unknown(str(problem))
         return self._ended(kernel, build.terms, first, self.left)
