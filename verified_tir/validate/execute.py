@@ -186,7 +186,7 @@ class Executor:
         ratio = buffer.dtype.scalar.nbytes // self.widths.get(buffer.data, buffer.dtype.scalar.nbytes)
         block = self.evaluator.access.memory.new_block(buffer.name, buffer.dtype, span * frame.count, ratio)
         block.dtypes.add(buffer.dtype.scalar)
-        block.scope = buffer.scope
+        block.scope, block.data = buffer.scope, buffer.data
         span *= ratio
         view = View(buffer.name, buffer.dtype, block, extents, span)
         frame.views[buffer] = frame.blocks[buffer.data] = view

@@ -26,12 +26,13 @@ import numpy as np
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Var
 from verified_tir.ir.node import once
-from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, Store, While
+from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, While
 from verified_tir.ir.visit import free_vars, nodes_of, walk
 from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import EVERY, ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
+from verified_tir.validate.reductions import reduces
 from verified_tir.validate.terms import Ids
 from verified_tir.validate.thread_loops import is_thread
 from verified_tir.validate.threads import KERNEL, PHASE, is_shared, may_meet, slot, warps_of
@@ -73,7 +74,6 @@ class Loops:
         self.races: set[str] = set()
         self._kernels = 0
         self._serial: set[For] = set()
-        self._reported: set[For] = set()
 
     def run(self, stmt: For, frame: Frame) -> None:
         """Execute a loop in all rows of a frame."""
@@ -144,8 +144,7 @@ class Loops:
             return
         if self._kernels and is_thread(loop.thread):
             return  # all of the threads are watched together
-        self._reported.add(loop)
-        if is_thread(loop.thread) and reduces(loop, found.block):
+        if is_thread(loop.thread) and reduces(loop, found.memory.data):
             self.findings[f"reduction across threads at {found.block}, over {loop.var.name}"] = None
             return
         self.findings[f"{kind} at {found.block} between iterations of {loop.var.name}"] = None
@@ -205,9 +204,9 @@ class Loops:
         most = int(extent.max()) if extent.size else 0
         uniform = most == 0 or (bool((extent == most).all()) and bool((start == start[0]).all()))
         region = None
-        if self._watched(loop) and loop not in self._reported:
+        if self._watched(loop):
             region = self.evaluator.access.memory.new_region(len(frame.regions), strict=False)
-            region.matters = lambda found: may_meet(loop.thread, found.scope, found.carried)
+            region.matter = lambda found: may_meet(loop.thread, found.scope, found.carried)
         for step in range(most):
             self.evaluator.build.operations += self.alone
             if uniform:
@@ -221,8 +220,8 @@ class Loops:
             if region is not None:
                 inner.regions = (*inner.regions, (region, rows * most + step))
             self.execute(loop.body, inner)
-        if region is not None and region.conflict is not None:
-            self._report(loop, region.conflict, in_order=True)
+        for found in () if region is None else region.conflicts.values():
+            self._report(loop, found, in_order=True)
 
     # ------------------------------------------------------------------------------------------------ threads
 
@@ -238,7 +237,7 @@ class Loops:
                 self.execute(body, part)
         finally:
             self._kernels -= 1
-        for found in [region.conflict for region in regions if region.conflict is not None]:
+        for found in [found for region in regions for found in region.conflicts.values()]:
             self.findings[f"race between threads at {found.block}: no barrier is between"] = None
             if is_shared(found.scope):
                 self.races.add(found.block)
@@ -339,19 +338,6 @@ def _inner(stmt: Stmt) -> Stmt:
                 stmt = body
             case _:
                 return stmt
-
-
-def reduces(loop: For, name: str) -> bool:
-    """Whether a block inside stores to ``name`` and declares that the loop is over one of its reduction axes.
-
-    TVM makes that an exchange between threads (``LowerCrossThreadReduction``).
-    """
-    for node in walk(loop.body):
-        if isinstance(node, Block):
-            axes = [iv for iv in node.iter_vars if iv.kind == "reduce" and loop.var in walk(iv.value)]
-            if axes and any(isinstance(n, Store) and n.buffer.name == name for n in walk(node.body)):
-                return True
-    return False
 
 
 def numbered(regions: Regions, thread: str, iterations: Ids) -> Regions:

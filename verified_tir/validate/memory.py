@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.dtype import DType
+from verified_tir.ir.expr import Var
 from verified_tir.semantics.memory import Extents
 from verified_tir.validate.terms import Ids
 
@@ -52,16 +53,22 @@ class UndefinedRun(Exception):
 
 
 class Conflict(Exception):
-    """Two rows of ``region`` conflict in ``block``, memory of the given scope.
+    """Two rows of ``region`` conflict in a block of memory.
 
     If it is ``carried``, the second one reads what the first one wrote.
     """
 
-    def __init__(
-        self, region: Region, block: str, rows: tuple[int, int], scope: str = "global", carried: bool = False
-    ) -> None:
-        super().__init__(block)
-        self.region, self.block, self.rows, self.scope, self.carried = region, block, rows, scope, carried
+    def __init__(self, region: Region, memory: Block, rows: tuple[int, int], carried: bool = False) -> None:
+        super().__init__(memory.name)
+        self.region, self.memory, self.rows, self.carried = region, memory, rows, carried
+
+    @property
+    def block(self) -> str:
+        return self.memory.name
+
+    @property
+    def scope(self) -> str:
+        return self.memory.scope
 
 
 @final
@@ -70,7 +77,7 @@ class Block:
     """``width`` is that of a cell, in bytes; ``closed`` marks cells that may not be accessed.
 
     ``owners`` are the last (writer, reader) for each depth; ``dtypes`` the types of what was ever stored; ``version``
-    counts the changes.
+    counts the changes; ``data`` is the variable of the program that stands for it.
     """
 
     name: str
@@ -82,6 +89,7 @@ class Block:
     dtypes: set[DType] = field(default_factory=set)
     version: int = 0
     scope: str = "global"
+    data: Var | None = None
 
 
 @final
@@ -107,8 +115,8 @@ class Warps:
 class Region:
     """``depth`` counts the regions around it, ``serial`` tells the regions of a run apart.
 
-    With ``strict``, a conflict is raised; else the first one that ``matters`` is noted in ``conflict`` (the region runs
-    in order anyway).
+    With ``strict``, a conflict is raised; else those that ``matter`` are noted in ``conflicts``, the first one in each
+    block (the region runs in order anyway).
 
     The threads of some thread blocks are a region too.  Its rows are pairs: the number of the block, over
     ``ROW_BITS`` bits of the thread's.  ``phases`` are serial numbers, one for each block, of what lies between two
@@ -124,9 +132,9 @@ class Region:
     depth: int
     serial: int
     strict: bool
-    conflict: Conflict | None = None
+    conflicts: dict[tuple[str, str, bool], Conflict] = field(default_factory=dict)
     phases: Ids | None = None
-    matters: Callable[[Conflict], bool] | None = None
+    matter: Callable[[Conflict], bool] | None = None
     whole: int = 0
     judged: bool = False
     warps: Warps | None = None
@@ -295,11 +303,11 @@ def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
 
 
 def _conflict(region: Region, block: Block, row: int, key: int, *, carried: bool = False) -> None:
-    found = Conflict(region, block.name, (key & SEVERAL, row), block.scope, carried)
+    found = Conflict(region, block, (key & SEVERAL, row), carried)
     if region.strict:
         raise found
-    if region.conflict is None and (region.matters is None or region.matters(found)):
-        region.conflict = found
+    if region.matter is None or region.matter(found):
+        region.conflicts.setdefault((block.name, block.scope, carried), found)
 
 
 def _owners(region: Region, block: Block) -> tuple[Ids, Ids]:

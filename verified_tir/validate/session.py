@@ -106,6 +106,7 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, w
     ratio = scalar.nbytes // widths[buffer.data]
     block = access.memory.new_block(buffer.name, buffer.dtype, parameter.elements * lanes, ratio)
     block.dtypes.add(scalar)
+    block.data = buffer.data
     at, rest = _cells(parameter.at, lanes * ratio), _cells(parameter.rest, lanes * ratio)
     inputs = terms.sequence(f"input:{parameter.position}", scalar, parameter.at.size * lanes).reshape(-1, lanes)
     block.ids[at] = inputs if ratio == 1 else parts(build, scalar, inputs, ratio)
