@@ -72,6 +72,35 @@ def test_an_initialisation_that_comes_again() -> None:
     assert found(beside=body + "                C[0] = C[0] + A[vk]") == (SUM, RACE.format("C"))
 
 
+SEVERAL = """
+@T.prim_func
+def f(A: T.Buffer((4,), "float32"), B: T.Buffer((1,), "float32"), C: T.Buffer((1,), "float32")):
+    for i in {kind}:
+        with T.block("s"):
+            vk = T.axis.reduce(4, i)
+            with T.init():
+                B[0] = T.float32(0)
+                C[0] = T.float32(0)
+            b: T.let[T.float32] = B[0] + A[vk]
+            c: T.let[T.float32] = {second}
+            B[0] = b
+            C[0] = {third}
+"""
+
+
+@pytest.mark.parametrize("second, third, names", [
+    ("C[0] + A[vk] * A[vk]", "c", {"B": SUM, "C": SUM.replace("B", "C")}),
+    ("C[0] + B[0]", "c", {"B": RACE.format("B"), "C": SUM.replace("B", "C")}),
+    ("C[0] + A[vk]", "b", {"B": RACE.format("B"), "C": RACE.format("C")}),
+    ("C[0] + A[vk]", "T.max(c, c)", {"B": SUM, "C": RACE.format("C")}),
+])  # fmt: skip
+def test_several_results(second: str, third: str, names: dict[str, str]) -> None:
+    programs = [parse_func(SEVERAL.format(kind=k, second=second, third=third)) for k in ("range(4)", THREADS)]
+    report = validate(*programs)
+    assert isinstance(report.verdict, Equal)
+    assert {f.removeprefix("after: ") for f in report.findings} == set(names.values())
+
+
 NESTED = """
 @T.prim_func
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((2,), "float32")):

@@ -17,7 +17,7 @@ from typing import Final, final
 from verified_tir.ir.expr import Binary, Call, IntImm, Load, Var
 from verified_tir.ir.node import once
 from verified_tir.ir.stmt import AttrStmt, Block, For, If, LetStmt, Seq, Stmt, Store
-from verified_tir.ir.visit import children, mentions, nodes_of
+from verified_tir.ir.visit import children, mentions, nodes_of, substitute
 from verified_tir.validate.calls import needs_order
 
 _ANY_ORDER: Final = frozenset({"add", "mul", "min", "max", "bitand", "bitor", "bitxor"})
@@ -27,11 +27,11 @@ _ANY_ORDER: Final = frozenset({"add", "mul", "min", "max", "bitand", "bitor", "b
 def reduces(loop: For, data: Var | None) -> bool:
     """Whether all that a loop does with a block of memory is to reduce into it, in one block, over an axis that the
     loop decides."""
-    return data is not None and data in _reduced(loop)
+    return data is not None and data in reduced_by(loop)
 
 
 @once
-def _reduced(loop: For) -> frozenset[Var]:
+def reduced_by(loop: For) -> frozenset[Var]:
     """The blocks of memory that a loop does nothing with but reduce into them."""
     if any(needs_order(call) for call in nodes_of(loop.body, Call)):
         return frozenset()
@@ -70,6 +70,9 @@ class _Updates:
                 return self._block_fits(stmt, free, within=within)
             case For(var=var, extent=extent) if not (isinstance(extent, IntImm) and extent.value <= 1):
                 free = free | {var}
+            case LetStmt(var=var, value=value, body=body) if mentions(value, self.data):  # one of several results
+                stores = [s for s in nodes_of(body, Store) if s.buffer.data in self.data]
+                return len(stores) == 1 and self._fits(substitute(body, {var: value}), free, within=within)
             case Seq() | For() | If() | LetStmt() | AttrStmt():
                 pass
             case _:
