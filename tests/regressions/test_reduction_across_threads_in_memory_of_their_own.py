@@ -11,7 +11,7 @@ from verified_tir import parse_func
 
 PROGRAM = """
 @T.prim_func(s_tir=True)
-def f(A: T.Buffer((2, 4), "int32"), C: T.Buffer((2,), "int32")):
+def f(A: T.Buffer((2, 4), "int32"), C: T.Buffer((4, 2), "int32")):
     B = T.sblock_alloc_buffer((2,), "int32", scope="{scope}")
     for i in range(2):
         for k in T.thread_binding(4, thread="threadIdx.x"):
@@ -19,9 +19,9 @@ def f(A: T.Buffer((2, 4), "int32"), C: T.Buffer((2,), "int32")):
                 vi, vk = T.axis.remap("S{kind}", [i, k])
                 {first}
                 B[vi] = B[vi] + A[vi, vk]
-    for i in range(2):
-        C[i] = B[i]
+    {last}
 """
+READ = 'for k in T.thread_binding(4, thread="threadIdx.x"):\n        for i in range(2):\n            C[k, i] = B[i]'
 SUM = "with T.init():\n                    B[vi] = 0"
 
 
@@ -32,11 +32,11 @@ def found(**words: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("scope", ["local", "shared", "global"])
 def test_a_sum_across_threads(scope: str) -> None:
-    assert found(scope=scope, kind="R", first=SUM) == ("before: reduction across threads at B, over k",)
+    assert found(scope=scope, kind="R", first=SUM, last=READ) == ("before: reduction across threads at B, over k",)
 
 
 def test_a_value_of_another_thread_and_one_that_is_not() -> None:
     race = "before: race between threads at B between iterations of k"
-    assert found(scope="local", kind="S", first="pass") == (race,)
-    assert found(scope="local", kind="S", first="B[vi] = vk") == ()
-    assert found(scope="global", kind="S", first="B[vi] = vk") == (race,)
+    assert found(scope="local", kind="S", first="pass", last="pass") == (race,)
+    assert found(scope="local", kind="S", first="B[vi] = vk", last="pass") == ()
+    assert found(scope="global", kind="S", first="B[vi] = vk", last="pass") == (race,)

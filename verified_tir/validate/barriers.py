@@ -35,7 +35,7 @@ from verified_tir.ir.stmt import (
 from verified_tir.ir.visit import rewrite, walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.memory import EXCHANGE, Refused
-from verified_tir.validate.thread_loops import Threads, is_thread
+from verified_tir.validate.thread_loops import Threads, is_shared, is_thread
 from verified_tir.validate.threads import (
     KERNEL,
     MISSING,
@@ -43,7 +43,6 @@ from verified_tir.validate.threads import (
     expanded,
     has_barrier,
     in_phases,
-    is_shared,
 )
 
 

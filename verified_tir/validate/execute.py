@@ -214,7 +214,7 @@ class Executor:
         inner = frame.only(mixed) if mixed.any() else None
         for arm, holds in ((then, True), (otherwise, False)):
             if arm is not None and inner is not None:
-                arm(self.evaluator.guarded(inner, terms[mixed], holds=holds))
+                arm(self.loops.doubtful(self.evaluator.guarded(inner, terms[mixed], holds=holds)))
 
     def _block(self, stmt: Block, frame: Frame) -> None:
         """Bind the iteration variables, and run the instances where the predicate holds, or may hold."""

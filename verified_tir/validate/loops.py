@@ -17,7 +17,8 @@ inside is not judged: its iterations do not all run that one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias, final
 
@@ -25,6 +26,7 @@ import numpy as np
 
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Call, Var
+from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import once
 from verified_tir.ir.stmt import Assert, AttrStmt, Block, For, Stmt, While
 from verified_tir.ir.visit import free_vars, nodes_of, walk
@@ -32,10 +34,11 @@ from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import EVERY, ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
+from verified_tir.validate.places import OUTSIDE, Places, launched
 from verified_tir.validate.reductions import reduces
 from verified_tir.validate.terms import Ids
-from verified_tir.validate.thread_loops import is_thread
-from verified_tir.validate.threads import KERNEL, PHASE, is_shared, may_meet, slot, warps_of
+from verified_tir.validate.thread_loops import is_shared, is_thread
+from verified_tir.validate.threads import KERNEL, PHASE, may_meet, slot, warps_of
 
 Regions: TypeAlias = tuple[tuple[Region, Ids], ...]
 MOST_ROWS: Final = 1 << 16
@@ -72,6 +75,7 @@ class Loops:
         self.findings: dict[str, None] = {}
         self.alone = 0
         self.races: set[str] = set()
+        self._places: Places | None = None
         self._kernels = 0
         self._serial: set[For] = set()
 
@@ -83,6 +87,25 @@ class Loops:
             if self._in_rows(stmt, frame):
                 return
         self._serially(stmt, frame)
+
+    # ------------------------------------------------------------------------------------------------- places
+
+    def watch_places(self, func: PrimFunc) -> Regions:
+        """The region of the whole run, in which each row is a place (``places.py``)."""
+        region = self.evaluator.access.memory.new_region(0, strict=True)
+        region.places = self._places = Places(func)
+        return ((region, np.full(1, OUTSIDE, dtype=np.int64)),)
+
+    def doubtful(self, frame: Frame) -> Frame:
+        """A frame under a condition on data: what its places write may not be written."""
+        if self._places is None or frame.guard is None:
+            return frame
+        (whole, numbers), *others = frame.regions
+        return replace(frame, regions=((whole, self._places.under(numbers, frame.guard)), *others))
+
+    def note_strays(self) -> None:
+        if self._places is not None:
+            self._places.note(self.findings)
 
     # --------------------------------------------------------------------------------------------------- rows
 
@@ -101,10 +124,13 @@ class Loops:
         outermost = memory.journal is None
         journal = memory.journal = memory.journal if memory.journal is not None else []
         mark, noted = len(journal), len(events.found)
+        strays = self._places.strays if self._places is not None else []
+        seen = len(strays)
         nest = _Nest(loops, loops[-1].body, memory.new_region(len(frame.regions), strict=True), watched)
         nest.region.judged = watched
         try:
-            self._expand(nest, 0, frame, [])
+            with self._reducing(loops):
+                self._expand(nest, 0, frame, [])
         except Conflict as found:
             if found.region is not nest.region:
                 raise
@@ -119,10 +145,14 @@ class Loops:
             return True
         memory.undo(mark)
         events.undo(noted)
+        del strays[seen:]
         if outermost:
             memory.journal = None
         self._serial.add(carrier)
         return False
+
+    def _reducing(self, loops: Sequence[For]) -> AbstractContextManager[None]:
+        return nullcontext() if self._places is None else self._places.reducing(loops)
 
     def _carrier(self, nest: _Nest, found: Conflict) -> For:
         """The outermost loop in which two conflicting rows differ (of a nest, if there are many such rows)."""
@@ -172,6 +202,7 @@ class Loops:
             for rows in (np.arange(middle), np.arange(middle, frame.count)):
                 self._expand(nest, depth, frame.pick(rows), [c[rows] for c in columns])
             return
+        frame = replace(frame, regions=launched(frame.regions, loop.thread))
         for first in range(0, total, MOST_ROWS):
             if frame.count == 1:
                 count = min(MOST_ROWS, total - first)
@@ -201,12 +232,19 @@ class Loops:
 
     def _serially(self, loop: For, frame: Frame) -> None:
         start, extent = self._bounds(loop, frame)
-        most = int(extent.max()) if extent.size else 0
-        uniform = most == 0 or (bool((extent == most).all()) and bool((start == start[0]).all()))
         region = None
         if self._watched(loop):
             region = self.evaluator.access.memory.new_region(len(frame.regions), strict=False)
             region.matter = lambda found: may_meet(loop.thread, found.scope, found.carried)
+        frame = replace(frame, regions=launched(frame.regions, loop.thread))
+        with self._reducing([loop]):
+            self._steps(loop, frame, region, start, extent)
+        for found in () if region is None else region.conflicts.values():
+            self._report(loop, found, in_order=True)
+
+    def _steps(self, loop: For, frame: Frame, region: Region | None, start: Ids, extent: Ids) -> None:
+        most = int(extent.max()) if extent.size else 0
+        uniform = most == 0 or (bool((extent == most).all()) and bool((start == start[0]).all()))
         for step in range(most):
             self.evaluator.build.operations += self.alone
             if uniform:
@@ -220,8 +258,6 @@ class Loops:
             if region is not None:
                 inner.regions = (*inner.regions, (region, rows * most + step))
             self.execute(loop.body, inner)
-        for found in () if region is None else region.conflicts.values():
-            self._report(loop, found, in_order=True)
 
     # ------------------------------------------------------------------------------------------------ threads
 
@@ -283,6 +319,8 @@ def _is_alike(stmt: Stmt, frame: Frame) -> bool:
 
 def _covers(region: Region, numbers: Ids) -> bool:
     """Whether rows are one row of a region, or all of them; or threads of one thread block."""
+    if region.places is not None:
+        return True
     if region.phases is not None:
         return bool((numbers >> ROW_BITS == numbers[0] >> ROW_BITS).all())
     if (numbers == numbers[0]).all():
@@ -296,6 +334,8 @@ def _one_for_all(frame: Frame) -> Frame:
     for region, numbers in frame.regions:
         if (numbers == numbers[0]).all():
             regions.append((region, numbers[:1]))
+        elif region.places is not None:
+            regions.append((region, region.places.together(numbers)))
         elif region.phases is not None:
             serials, keys = region.keys(numbers)
             others = (serials == np.broadcast_to(serials, numbers.shape)[0]) & (keys != keys[0])
@@ -341,8 +381,12 @@ def _inner(stmt: Stmt) -> Stmt:
 
 
 def numbered(regions: Regions, thread: str, iterations: Ids) -> Regions:
-    """The regions inside a loop; if it is over threads of watched thread blocks, each row is a thread of its own."""
-    place = slot(thread)
-    if place is None or not any(region.phases is not None for region, _ in regions):
-        return regions
-    return tuple([(r, numbers if r.phases is None else numbers | (iterations << place)) for r, numbers in regions])
+    """The regions inside a loop.  If it is over threads, each row is a place, and a thread of watched ones."""
+    bit = slot(thread)
+
+    def number(region: Region, numbers: Ids) -> Ids:
+        if region.places is not None:
+            return region.places.inside(numbers, thread, iterations)
+        return numbers | (iterations << bit) if region.phases is not None and bit is not None else numbers
+
+    return tuple([(region, number(region, numbers)) for region, numbers in regions])

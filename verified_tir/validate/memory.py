@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, final
+from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from verified_tir.ir.expr import Var
 from verified_tir.semantics.memory import Extents
 from verified_tir.validate.terms import Ids
 
+if TYPE_CHECKING:
+    from verified_tir.validate.places import Places
+
 ROW_BITS: Final = 32
 SEVERAL: Final = (1 << ROW_BITS) - 1  # read by more than one row
 EVERY: Final = SEVERAL - 1  # accessed by all rows in the same way
@@ -36,6 +39,12 @@ EXCHANGE: Final = "exchange"
 """The scope of what threads exchange without memory: nobody meets there."""
 LARGEST_BLOCK: Final = 1 << 24
 _MOST_ALLOCATED: Final = 1 << 29  # by all allocations of a run, those that are gone included
+
+
+def is_own(scope: str) -> bool:
+    """Whether memory of this scope belongs to a thread, or to a thread block."""
+    return scope not in ("global", EXCHANGE) and not scope.startswith("global.")
+
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -77,7 +86,8 @@ class Block:
     """``width`` is that of a cell, in bytes; ``closed`` marks cells that may not be accessed.
 
     ``owners`` are the last (writer, reader) for each depth; ``dtypes`` the types of what was ever stored; ``version``
-    counts the changes; ``data`` is the variable of the program that stands for it.
+    counts the changes; ``data`` is the variable of the program that stands for it, and ``places`` are those that wrote
+    each cell last, if anybody asks.
     """
 
     name: str
@@ -90,6 +100,7 @@ class Block:
     version: int = 0
     scope: str = "global"
     data: Var | None = None
+    places: Ids | None = None
 
 
 @final
@@ -127,6 +138,8 @@ class Region:
     conflict; in the other one (``within``) threads of one warp, which has phases of its own.
 
     ``judged``: conflicts are races of a marked loop.
+
+    With ``places``, it is the whole run, and its rows are places; nothing conflicts there.
     """
 
     depth: int
@@ -139,6 +152,7 @@ class Region:
     judged: bool = False
     warps: Warps | None = None
     within: bool = False
+    places: Places | None = None
 
     def keys(self, rows: Ids) -> tuple[Ids | int, Ids]:
         """For each row, the serial number in which it can conflict, and that with the number of the row."""
@@ -226,6 +240,10 @@ class Memory:
 
     def note_write(self, region: Region, block: Block, rows: Ids, at: Ids) -> None:
         """Row ``rows[k]`` of a region writes the scalar ``at[k]``."""
+        if region.places is not None:
+            if is_own(block.scope):
+                region.places.write(self, block, rows, at)
+            return
         if _apart(region, block):
             return
         if region.whole and rows.size and rows[0] == EVERY:
@@ -281,6 +299,10 @@ def _apart(region: Region, block: Block) -> bool:
 
 def note_read(region: Region, block: Block, rows: Ids, at: Ids) -> None:
     """Row ``rows[k]`` of a region reads the scalar ``at[k]``."""
+    if region.places is not None:
+        if is_own(block.scope):
+            region.places.read(block, rows, at)
+        return
     if _apart(region, block):
         return
     writer, reader = _owners(region, block)

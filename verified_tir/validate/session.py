@@ -21,6 +21,7 @@ from verified_tir.validate.frame import Frame, Value, given
 from verified_tir.validate.interface import Parameter, Side
 from verified_tir.validate.memory import UndefinedRun, View
 from verified_tir.validate.operators import Builder
+from verified_tir.validate.places import are_asked_for
 from verified_tir.validate.terms import UNDEF_ID, Ids
 from verified_tir.validate.widths import parts
 
@@ -77,7 +78,7 @@ def execute(
     loops.alone = alone
     if noted is not None:
         loops.findings = noted
-    frame = Frame(1)
+    frame = Frame(1, regions=loops.watch_places(func) if are_asked_for(func) else ())
     for var, number in side.values.items():
         frame.values[var] = given(var.dtype, number, build.terms)
     for parameter in params:
@@ -89,6 +90,8 @@ def execute(
         undefined = str(found)
     except Asserted as found:
         asserted = str(found)
+    finally:
+        loops.note_strays()
     left = {p.position: _leave(p, frame, access) for p in params if p.buffer is not None}
     races = frozenset(loops.races)
     return Exit(left, dict(access.events.found), tuple(loops.findings), access.world, undefined, asserted, races)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TypeAlias, final
+from typing import Final, TypeAlias, final
 
 from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Binary, Call, Cast, Expr, IntImm, Load, Var
@@ -18,6 +18,14 @@ from verified_tir.validate.memory import Refused
 def is_thread(tag: str) -> bool:
     """Whether a loop bound to ``tag`` is over the threads of a thread block."""
     return tag.startswith("threadIdx")
+
+
+SHARED: Final = ("shared", "warp")
+
+
+def is_shared(scope: str) -> bool:
+    """Whether memory of this scope belongs to a thread block."""
+    return scope.startswith(SHARED)
 
 
 Header: TypeAlias = "For | LetStmt | DeclBuffer | If"  # of which only what it binds or asks counts, not its body

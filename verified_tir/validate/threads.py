@@ -49,9 +49,9 @@ from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import map_children, nodes_of, rewrite, walk
 from verified_tir.validate.calls import BARRIER, needs_order
 from verified_tir.validate.exchanges import ALLREDUCE, has_exchange, reduced
-from verified_tir.validate.memory import Refused, Warps
+from verified_tir.validate.memory import Refused, Warps, is_own
 from verified_tir.validate.shuffles import WARP, Shuffles, masks_of
-from verified_tir.validate.thread_loops import Threads, fixed, is_thread
+from verified_tir.validate.thread_loops import Threads, fixed, is_shared, is_thread
 from verified_tir.validate.thread_memory import for_each_thread, room_for_each_thread, roomy
 
 KERNEL: Final = "threads of thread blocks"
@@ -64,7 +64,6 @@ WARP_SCOPE: Final = "warp"
 _WAITING: Final = ("shared", "shared.dyn", WARP_SCOPE)
 _PARTIAL: Final = "a barrier or an exchange under a condition that threads may decide differently"
 _SLOTS: Final = {"threadIdx.x": (0, 12), "threadIdx.y": (12, 12), "threadIdx.z": (24, 7)}
-SHARED: Final = ("shared", "warp")
 
 
 def slot(tag: str) -> int | None:
@@ -86,18 +85,13 @@ def warps_of(body: Stmt) -> Warps | None:
     return Warps(tuple(places), -(-step // WARP), WARP)
 
 
-def is_shared(scope: str) -> bool:
-    """Whether memory of this scope belongs to a thread block."""
-    return scope.startswith(SHARED)
-
-
 def may_meet(tag: str, scope: str, carried: bool) -> bool:
     """Whether iterations of a loop bound to ``tag`` (or of one that is bound to none) meet in memory of a scope.
 
     Where each has memory of its own, they may well write to the same addresses; only one that reads what another one
     wrote (``carried``) would find something else there.  Virtual threads are one thread.
     """
-    if not tag or scope == "global":
+    if not tag or not is_own(scope):
         return True
     return (is_thread(tag) and is_shared(scope)) or (carried and not tag.startswith("vthread"))
 
