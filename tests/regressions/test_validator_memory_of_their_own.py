@@ -1,6 +1,7 @@
 """The validator: memory that each thread has for itself, but is allocated outside of the loops over threads, was one
 block for all of them where no barrier is.  What a thread wrote another one found in another loop, and so with shared
-memory and thread blocks.
+memory and thread blocks.  And programs that differ in nothing but scopes of memory were the same program, whoever
+shares that memory.
 
 Finding: validator | race-missed | each thread has its own
 """
@@ -11,6 +12,7 @@ import pytest
 
 from verified_tir import parse_func
 from verified_tir.validate import Equal, validate
+from verified_tir.validate.pairs import Budget, Judgement, judge
 
 HEAD = """
 @T.prim_func
@@ -166,3 +168,31 @@ def test_each_thread_gets_what_they_reduce_together(readers: str, strange: bool)
     report = validate(before, parse_func(SUM.format(scope=', scope="local"', threads=loops[0], readers=loops[1])))
     assert isinstance(report.verdict, Equal)
     assert report.findings == ("after: reduction across threads at x, over k", *([STRAY["local"]] if strange else []))
+
+
+OWN = (
+    HEAD
+    + """\
+    x = T.alloc_buffer((1,), "float32"{scope})
+    for i in {loop}:
+        x[0] = A[i]
+        B[i] = x[0] + x[0]
+"""
+)
+
+
+def judged(one: tuple[str, str], other: tuple[str, str]) -> Judgement:
+    scoped = [(f', scope="{scope}"', loop) for scope, loop in (one, other)]
+    first, second = (parse_func(OWN.format(scope=scope, loop=loop)) for scope, loop in scoped)
+    return judge("f", first, second, {}, Budget())
+
+
+def test_programs_that_differ_in_scopes() -> None:
+    threads = 'T.thread_binding(4, thread="threadIdx.x")'
+    race = "after: race between threads at x between iterations of i"
+    for other in ("global", "global.texture"):
+        found = judged(("local", threads), (other, threads))
+        assert (found.word, found.findings) == ("equal", [race])
+        assert judged((other, threads), ("local", threads)).findings == [race.replace("after", "before")]
+    assert judged(("global", "range(4)"), ("local", "range(4)")).text.endswith("and kinds of loops")
+    assert judged(("local", threads), ("local", threads)).text.endswith("and kinds of loops")

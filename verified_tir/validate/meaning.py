@@ -53,25 +53,37 @@ def same_meaning(before: PrimFunc, after: PrimFunc) -> bool:
 
 
 def adds_marked_loops(before: PrimFunc, after: PrimFunc) -> bool:
-    """Whether, of two programs of the same meaning, *after* permits an execution that *before* does not."""
-    pairs = zip(_loops(before), _loops(after), strict=True)
-    return any(b.kind in MARKED and (a.kind, a.thread) != (b.kind, b.thread) for a, b in pairs)
+    """Whether, of two programs of the same meaning, *after* permits an execution that *before* does not.
+
+    Where a program has loops over threads, it also matters who has memory for itself.
+    """
+    pairs = list(zip(_loops(before), _loops(after), strict=True))
+    if any(b.kind in MARKED and (a.kind, a.thread) != (b.kind, b.thread) for a, b in pairs):
+        return True
+    return any(b.thread for _, b in pairs) and not structural_equal(*[_bare(f, scopes=True) for f in (before, after)])
 
 
 def _loops(func: PrimFunc) -> list[For]:
     return [s for _, s in places(func.body, lambda s: isinstance(s, For)) if isinstance(s, For)]
 
 
-def _bare(func: PrimFunc) -> PrimFunc:
+def _bare(func: PrimFunc, *, scopes: bool = False) -> PrimFunc:
     bare = rewrite(func, _without)
+    if not scopes:
+        bare = rewrite(bare, _without_scope)
     return replace(bare, attrs=(), ret_type=None)
+
+
+def _without_scope(node: Node) -> Node | None:
+    match node:
+        case Var(type=PointerType(element=element, scope=scope)) if scope != "global":
+            return Var(node.name, PointerType(element), node.uid)
+    return None
 
 
 def _without(node: Node) -> Node | None:
     """A node without what means nothing; its children have been rewritten before."""
     match node:
-        case Var(type=PointerType(element=element, scope=scope)) if scope != "global":
-            return Var(node.name, PointerType(element), node.uid)
         case Buffer() if node.axis_separators:
             return replace(node, axis_separators=())
         case For():
