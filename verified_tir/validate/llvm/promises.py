@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
 
+from verified_tir.validate.llvm.blocks import Undefined
 from verified_tir.validate.llvm.code import Value
 from verified_tir.validate.llvm.graph import UNDEF, Lane, integer
 from verified_tir.validate.llvm.syntax import (
@@ -12,6 +15,8 @@ from verified_tir.validate.llvm.syntax import (
     Function,
     Instruction,
     IntType,
+    Operand,
+    PointerType,
     Register,
     Scalar,
     Type,
@@ -82,22 +87,91 @@ def _within(machine: Machine, kind: Scalar, bounds: tuple[int, int], lane: Lane)
 # --------------------------------------------------------------------------------------------- accesses and calls
 
 
-def barred(function: Function) -> dict[str, Attributes]:
-    """The registers that are ``readonly`` or ``writeonly`` parameters, or addresses computed from one alone."""
-    found = {p.name: p.promised for p in function.parameters if p.promised.readonly or p.promised.writeonly}
-    instructions = [i for block in function.blocks.values() for i in (*block.phis, *block.body)] if found else []
+@final
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """What may not be done through registers: that are ``readonly`` or ``writeonly`` parameters, or addresses computed
+    from one (``sure``); that may be one (``doubtful``), as far as the code shows."""
+
+    sure: Mapping[str, Attributes]
+    doubtful: Mapping[str, Attributes]
+
+
+def barred(function: Function) -> Barred:
+    """What may not be done through the registers of a function."""
+    given = {p.name: p.promised for p in function.parameters if p.promised.readonly or p.promised.writeonly}
+    if not given:
+        return Barred({}, {})
+    code = [i for block in function.blocks.values() for i in (*block.phis, *block.body)]
+    sources = {i.result: found for i in code if i.result is not None and (found := _sources(i)) is not None}
+    read, write = (
+        _held({name for name, promise in given.items() if promise.readonly}, sources),
+        _held({name for name, promise in given.items() if promise.writeonly}, sources),
+    )
+    sure, doubtful = (
+        {name: Attributes(readonly=name in a, writeonly=name in b) for name in a | b}
+        for a, b in ((read[0] - read[1], write[0] - write[1]), (read[0] & read[1], write[0] & write[1]))
+    )
+    return Barred(sure, doubtful)
+
+
+def _sources(i: Instruction) -> tuple[Operand, ...] | None:
+    """The operands that the result of an instruction may be an address computed from; ``None`` if there is none."""
+    match i.opcode:
+        case "getelementptr" | "bitcast" | "freeze" | "ptrtoint" | "extractelement" | "extractvalue":
+            return i.operands[:1]
+        case "insertelement" | "insertvalue" | "shufflevector":
+            return i.operands[:2]
+        case "phi":
+            return i.operands
+        case "call" if isinstance(i.type, PointerType):
+            return i.operands
+        case "select":
+            return i.operands[1:]
+    return None
+
+
+def _held(given: set[str], sources: Mapping[str, Sequence[Operand]]) -> tuple[set[str], set[str]]:
+    """The registers that may hold addresses computed from some registers; and those that may hold others."""
+    held, other = {*given}, set[str]()
     changed = True
     while changed:
         changed = False
-        for i in instructions:
-            base = i.operands[0] if i.opcode in ("getelementptr", "bitcast", "freeze") else None
-            if isinstance(base, Register) and base.name in found and i.result is not None and i.result not in found:
-                found[i.result] = found[base.name]
+        for name, operands in sources.items():
+            names = [o.name if isinstance(o, Register) else "" for o in operands]
+            if name not in held and any(n in held for n in names):
+                held.add(name)
                 changed = True
-    return found
+            if name not in other and any(n in other or (n not in held and n not in sources) for n in names):
+                other.add(name)
+                changed = True
+    return held, other
 
 
-def broken(i: Instruction, known: dict[str, Attributes]) -> str:
+def ruled_out(i: Instruction, known: Barred, functions: Mapping[str, Function], *, root: bool) -> Exception | None:
+    """What an instruction is that does what its address excludes, or lets a barred one go where it is not followed.
+
+    Through ``readonly`` parameters of the kernel (``root``) nothing can be stored anyhow.
+    """
+    if wrong := _broken(i, known.sure):
+        return Undefined(wrong)
+    if wrong := _broken(i, known.doubtful):
+        return Refused(f"LLVM IR: perhaps a {wrong}")
+    passed: list[tuple[Operand, Attributes]] = []
+    if i.opcode in ("store", "inttoptr"):
+        passed = [(i.operands[0], NOTHING)]
+    elif i.opcode == "call" and i.word in functions:
+        passed = list(zip(i.operands, [p.promised for p in functions[i.word].parameters], strict=False))
+    for operand, promise in passed:
+        for own in (known.sure, known.doubtful):
+            kept = own.get(operand.name, NOTHING) if isinstance(operand, Register) else NOTHING
+            if (kept.readonly and not promise.readonly and not root) or (kept.writeonly and not promise.writeonly):
+                what = "an address that is declared readonly or writeonly is handed on"
+                return Refused(f"LLVM IR: {what}: {i.text[:120]}")
+    return None
+
+
+def _broken(i: Instruction, known: Mapping[str, Attributes]) -> str:
     """What an access does that the attributes of its address exclude, or nothing."""
     places = {"load": (0, -1), "store": (-1, 1)}.get(i.opcode)
     if places is None:
@@ -129,4 +203,4 @@ def mismatch(i: Instruction, function: Function, operands: int = 0) -> str:
     return ""
 
 
-__all__ = ["barred", "broken", "mismatch", "promised"]
+__all__ = ["Barred", "barred", "mismatch", "promised", "ruled_out"]

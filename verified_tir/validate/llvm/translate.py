@@ -7,13 +7,13 @@ from functools import partial
 from typing import Final, final
 
 from verified_tir.validate.llvm.addresses import getelementptr
-from verified_tir.validate.llvm.blocks import Undefined
 from verified_tir.validate.llvm.calls import call
 from verified_tir.validate.llvm.code import BlockCode, Code, Registers, Step, Value, is_scalar
 from verified_tir.validate.llvm.graph import UNDEF, Lane
 from verified_tir.validate.llvm.instructions import CASTS, FLOAT, INTEGER
 from verified_tir.validate.llvm.machine import Machine
-from verified_tir.validate.llvm.promises import barred, broken
+from verified_tir.validate.llvm.parser import KERNEL
+from verified_tir.validate.llvm.promises import barred, ruled_out
 from verified_tir.validate.llvm.syntax import (
     FLOATS,
     ArrayType,
@@ -114,9 +114,10 @@ class _Translator:
 
     def step(self, i: Instruction) -> Step:
         """The closure of an instruction that is neither a phi nor the end of a block."""
-        wrong = broken(i, self.barred) if self.barred else ""
-        if wrong:
-            return partial(_undefined, wrong)
+        known, root = self.barred, self.function.name == KERNEL
+        wrong = ruled_out(i, known, self.machine.module.functions, root=root) if known.sure or known.doubtful else None
+        if wrong is not None:
+            return partial(_raised, wrong)
         if i.opcode in INTEGER:
             return self._integer(i)
         if i.opcode in FLOAT:
@@ -338,8 +339,8 @@ class _Translator:
         return number
 
 
-def _undefined(what: str, _: Registers) -> None:
-    raise Undefined(what)
+def _raised(what: Exception, _: Registers) -> None:
+    raise what
 
 
 def recast(machine: Machine, source: tuple[Scalar, ...], target: tuple[Scalar, ...], value: Value) -> tuple[Lane, ...]:
