@@ -35,7 +35,9 @@ class Equal:
 @final
 @dataclass(frozen=True, slots=True)
 class EqualOverReals:
-    """Equal but for the order and association of float sums and products.
+    """Equal but for the order and association of float sums, products, minima and maxima.
+
+    Of a maximum -inf may come or go, of a minimum inf.  NaN is no number: of two such results one may be NaN alone.
 
     ``which`` names, one sentence for each parameter, the sums that differ; ``vacuous`` and ``undefined`` as in
     :class:`Equal`.
