@@ -13,6 +13,7 @@ import pytest
 from verified_tir import parse_func
 from verified_tir.validate import Equal, validate
 from verified_tir.validate.pairs import Budget, Judgement, judge
+from verified_tir.validate.verdict import unplaced
 
 HEAD = """
 @T.prim_func
@@ -23,6 +24,11 @@ STRAY = {
     "local": "after: race between threads at x: each thread has its own, and one reads what another one wrote",
     "shared": "after: race between threads at x: each thread block has its own, and one reads what another one wrote",
 }
+OUTSIDE = {
+    "local": "after: memory of each thread at x is used outside of the loops over them",
+    "shared": "after: memory of each thread block at x is used outside of the loops over them",
+}
+"""What a later step has to bring into the loops, as schedules do."""
 
 
 def strays(body: str, scope: str = "local", size: int = 1) -> tuple[str, ...]:
@@ -35,6 +41,7 @@ def strays(body: str, scope: str = "local", size: int = 1) -> tuple[str, ...]:
     ]
     report = validate(*map(parse_func, texts))
     assert isinstance(report.verdict, Equal)
+    assert unplaced(report.findings) or report.new_races == report.findings
     assert all(f.startswith("after: ") for f in report.findings)
     return report.findings
 
@@ -55,12 +62,14 @@ for k in range(2):
         B[i] = x[0]"""
 ACROSS = {
     "two loops": "for i:\n    x[0] = A[i]\nfor i:\n    B[i] = x[0]",
-    "before the loop": "x[0] = A[0]\nfor i:\n    B[i] = x[0]",
-    "after the loop": "for i:\n    x[0] = A[i]\nB[0] = x[0]",
     "a loop around": TWICE.format(0),
     "backwards": "for i:\n    x[i] = A[i]\nfor i:\n    B[i] = x[3 - i]",
     "a condition": "for i:\n    x[0] = A[i]\nfor i:\n    if S[i] > 0:\n        x[0] = A[0]\n    B[i] = x[0]",
     "not in all": "x[0] = A[3]\nfor i:\n    if i < 2:\n        x[0] = A[0]\nfor i:\n    B[i] = x[0]",
+}
+BESIDE = {
+    "before the loop": "x[0] = A[0]\nfor i:\n    B[i] = x[0]",
+    "after the loop": "for i:\n    x[0] = A[i]\nB[0] = x[0]",
     "the same in all, and beside": "for j in range(2):\n    x[j] = A[j]\nfor i:\n    B[i] = x[0]",
 }
 KEPT = {
@@ -80,6 +89,12 @@ ALONE = {
 @pytest.mark.parametrize("name", ACROSS)
 def test_what_another_one_wrote(name: str, scope: str) -> None:
     assert strays(ACROSS[name], scope, 4) == (STRAY[scope],)
+
+
+@pytest.mark.parametrize("scope", THREADS)
+@pytest.mark.parametrize("name", BESIDE)
+def test_what_is_used_outside_of_the_loops_too(name: str, scope: str) -> None:
+    assert strays(BESIDE[name], scope, 4) == (OUTSIDE[scope],)
 
 
 @pytest.mark.parametrize("scope", THREADS)

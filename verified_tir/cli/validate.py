@@ -28,7 +28,7 @@ from verified_tir.validate.functions import spelled_out
 from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
 from verified_tir.validate.recorded import BadRecord, Record, read_records
 from verified_tir.validate.sizes import symbols
-from verified_tir.validate.verdict import new_races
+from verified_tir.validate.verdict import new_races, unplaced
 
 SCHEMA = 3
 SAME, DIFFERENT, MISTAKE, UNDECIDED = 0, 1, 2, 3
@@ -86,13 +86,13 @@ def _say(judged: Iterator[Judgement], options: Options, *, tabled: bool) -> int:
     code = SAME
     for one in judged:
         seen.append(one)
-        races = new_races(one.findings)
-        worst = DIFFERENT if races else CODES.get(one.word, SAME)
+        races, waiting = new_races(one.findings), unplaced(one.findings)
+        worst = DIFFERENT if races else CODES.get(one.word) or (UNDECIDED if waiting else SAME)
         code = max(code, worst, key=(SAME, UNDECIDED, MISTAKE, DIFFERENT).index)
         if not options.json:
             print(with_code(f"{one.name}: {one.text}", _code(one)), flush=True)
             for found in one.findings:
-                print(f"  {'new' if found in races else 'found'}: {found}")
+                print(f"  {'new' if found in (*races, *waiting) else 'found'}: {found}")
     if options.json:
         report = {"schema": SCHEMA, "version": __version__, "pairs": [fields(j) for j in seen], "exit_code": code}
         sys.stdout.write(json.dumps(report, indent=2) + "\n")
@@ -116,6 +116,7 @@ def fields(judged: Judgement) -> dict[str, Any]:
         "code": _code(judged),
         "findings": judged.findings,
         "new_races": list(new_races(judged.findings)),
+        "unplaced": list(unplaced(judged.findings)),
         "sizes": [dict(r.sizes) for r in judged.reports],
         "operations": sum(r.operations for r in judged.reports),
         "seconds": round(judged.seconds, 4),

@@ -55,13 +55,14 @@ def are_asked_for(func: PrimFunc) -> bool:
 
 @final
 class Places:
-    """The places of a run, and the strays that were found, by the names of blocks of memory.
+    """The places of a run, and the strays that were found: the name of a block of memory, whether a thread block shares
+    it, and whether all that is known of is that it is used outside of all loops over threads, too.
 
     ``fields`` has, by tag, the first bit of a coordinate, which is one more than the iteration, and their number.
     """
 
     def __init__(self, func: PrimFunc) -> None:
-        self.strays: list[tuple[str, bool]] = []
+        self.strays: list[tuple[str, bool, bool]] = []
         self.fields = _fields([n for n in nodes_of(func.body, For) if _is_place(n.thread)])
         self._threads = sum(((1 << n) - 1) << first for tag, (first, n) in self.fields.items() if is_thread(tag))
         self._launches = 0
@@ -73,10 +74,12 @@ class Places:
 
     def note(self, findings: dict[str, None]) -> None:
         """Note the strays where no race says so."""
-        for name, shared in dict.fromkeys(self.strays):
-            race = f"race between threads at {name}"
-            if not any(found.startswith((f"{race} ", f"{race}:")) for found in findings):
-                who = "thread block" if shared else "thread"
+        racing = {(name, shared) for name, shared, outside in self.strays if not outside}
+        for name, shared, _ in dict.fromkeys(self.strays):
+            race, who = f"race between threads at {name}", "thread block" if shared else "thread"
+            if (name, shared) not in racing:
+                findings[f"memory of each {who} at {name} is used outside of the loops over them"] = None
+            elif not any(found.startswith((f"{race} ", f"{race}:")) for found in findings):
                 findings[f"{race}: each {who} has its own, and one reads what another one wrote"] = None
 
     # ----------------------------------------------------------------------------------------------- numbers
@@ -213,9 +216,11 @@ class Places:
         if not other.any():
             return
         last, numbers = last[other], numbers[other]
-        apart = bool(((last > 0) & (numbers > 0)).any())
-        if apart or not all(self._finds(n, w) for n, w in {*zip(numbers.tolist(), last.tolist(), strict=True)}):
-            self.strays.append((block.name, is_shared(block.scope)))
+        pairs = np.unique(np.stack((numbers, last)), axis=1).T.tolist()
+        strange = [(reader, writer) for reader, writer in pairs if not self._finds(reader, writer)]
+        if strange:
+            outside = all(self._of(reader) == {OUTSIDE} or self._of(writer) == {OUTSIDE} for reader, writer in strange)
+            self.strays.append((block.name, is_shared(block.scope), outside))
 
     def _finds(self, reader: int, writer: int) -> bool:
         """Whether each of the readers surely finds what it has written itself."""

@@ -159,6 +159,20 @@ def new_races(findings: Sequence[str]) -> tuple[str, ...]:
     return tuple([f for f, found in matched if found.group(1) == "after" and found.group(2, 3) not in known])
 
 
+_UNPLACED: Final = re.compile(r"(before|after): memory of each thread(?: block)? at (\S+) is used outside")
+
+
+def unplaced(findings: Sequence[str]) -> tuple[str, ...]:
+    """The memory of threads that *after* uses outside of all loops over threads, and *before* does not.
+
+    A thread has what it stored there itself; what such a program means, a later step has to say, which brings all that
+    uses the memory into the loops (``set_scope`` comes before ``compute_at`` in many schedules).
+    """
+    matched = [(f, found) for f in findings if (found := _UNPLACED.match(f)) is not None]
+    known = {found.group(2) for _, found in matched if found.group(1) == "before"}
+    return tuple([f for f, found in matched if found.group(1) == "after" and found.group(2) not in known])
+
+
 def _vacuous(undefined: str) -> str:
     return "vacuous: before has undefined behaviour" + (f": {undefined}" if undefined else "")
 
