@@ -118,6 +118,34 @@ def test_what_is_imported_is_not_a_test_again(pytester: pytest.Pytester) -> None
     run(pytester).assert_outcomes(passed=2)
 
 
+def test_every_schedule_that_a_test_module_makes_is_a_test(pytester: pytest.Pytester) -> None:
+    """In a class, under a name that is given twice, in no name at all, of a function of another module."""
+    racy = "@schedule(total)\ndef racy(s):\n    s.split('i', [4, 4])\n    s.reorder('i_1', 'i_0')\n"
+    inner = "".join(f"    {line}\n" for line in racy.replace("racy", "inner").splitlines())
+    text = f"import other\n{HEAD}{racy}\n\nclass TestInner:\n{inner}\n    def test_plain(self):\n        pass\n\n"
+    text += f"\nclass Plain:\n{inner}\n{GOOD[len(HEAD) :].replace('good', 'racy')}"
+    text += "[schedule(total)(f) for f in (other.tile, other.tile)]\nbad = schedule(total)(other.tile)\n"
+    made = "other = schedule(total)(tile)\n"
+    pytester.makepyfile(other=f"{HEAD}def tile(s):\n    s.parallel('i')\n\n{made}", test_one=text)
+    pytester.makepyfile(test_before="from test_one import racy, bad\nfrom other import other\n")
+    done = run(pytester, "-v")
+    done.assert_outcomes(passed=2, failed=6)
+    done.stdout.fnmatch_lines_random(
+        [
+            "test_one.py::racy PASSED*",
+            "test_one.py::racy#2 FAILED*",
+            "test_one.py::TestInner::test_plain PASSED*",
+            "test_one.py::inner FAILED*",
+            "test_one.py::inner#2 FAILED*",
+            "test_one.py::tile FAILED*",
+            "test_one.py::tile#2 FAILED*",
+            "test_one.py::bad FAILED*",
+        ]
+    )
+    run(pytester, "test_one.py::racy").assert_outcomes(passed=1)
+    run(pytester, "test_one.py::inner").assert_outcomes(failed=1)
+
+
 @pytest.mark.nightly
 def test_a_name_that_looks_like_a_test_is_one_schedule(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_one=GOOD.replace("def good", "def test_good"))

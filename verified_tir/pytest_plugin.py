@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from fnmatch import fnmatch
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -50,15 +51,36 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
-    """A schedule function in a test module; those that the module imports are tests of the module that they are in."""
+    """A schedule function in a test module; those that the module imports are tests of the module that makes them."""
     registry = sys.modules.get("verified_tir.schedule.registry")
     if registry is None or not isinstance(obj, registry.ScheduleFunction):
         return None
-    from verified_tir.cli.load import belongs
-
-    if not isinstance(collector, pytest.Module) or not belongs(obj, collector.obj):
+    if not isinstance(collector, pytest.Module) or not any(obj is s for s in registry.made_in(collector.obj)):
         return []
-    return [ScheduleItem.from_parent(collector, name=name, function=lambda: obj, line=obj.line)]
+    return [_item(collector, name, obj)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """What a test module makes besides the schedules that its names stand for: in classes, in lists, under a name that
+    stands for another one by now."""
+    report = yield
+    registry = sys.modules.get("verified_tir.schedule.registry")
+    if registry is not None and isinstance(collector, pytest.Module) and report.passed:
+        named = list(vars(collector.obj).values())
+        taken = {item.name for item in report.result}
+        for made in registry.made_in(collector.obj):
+            if any(made is value for value in named):
+                continue
+            numbered = (f"{made.name}#{k}" for k in count(2))
+            name = next(n for n in chain([made.name], numbered) if n not in taken)
+            taken.add(name)
+            report.result.append(_item(collector, name, made))
+    return report
+
+
+def _item(collector: pytest.Module, name: str, made: ScheduleFunction) -> pytest.Item:
+    return ScheduleItem.from_parent(collector, name=name, function=lambda: made, line=made.line)
 
 
 @pytest.fixture

@@ -69,6 +69,40 @@ def test_schedules_of_imported_modules_are_theirs(tmp_path: Path) -> None:
     assert names(tmp_path / "user.py") == ["made"]
 
 
+OTHER = """\
+def tile(s):
+    s.parallel("i")
+
+
+class Tiles:
+    def rows(s):
+        s.parallel("i")
+
+
+same = lambda s: s.parallel("i")
+"""
+
+
+@pytest.mark.parametrize("function", ["other.tile", "other.Tiles.rows", "other.same"])
+def test_a_function_of_another_module_that_is_a_schedule_here(function: str, tmp_path: Path) -> None:
+    write(tmp_path, other=OTHER, user=f"import other\n{GOOD}\nwrong = schedule(total)({function})\n")
+    assert names(tmp_path / "user.py") == ["good", function.rpartition(".")[2].replace("same", "<lambda>")]
+    done = invoke("verify", "user.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "2 schedules in 1 file: 1 proved, 1 refused;" in done.stdout
+
+
+def test_a_schedule_belongs_to_the_module_that_was_executed_when_it_was_made(tmp_path: Path) -> None:
+    maker = HEAD + "def make(f):\n    return schedule(fill)(f)\n\n\ndef plain(s):\n    pass\n\n\nhere = make(plain)\n"
+    user = "import concurrent.futures\nfrom maker import here, make, plain\n"
+    user += "with concurrent.futures.ThreadPoolExecutor(1) as threads:\n    threads.submit(make, plain).result()\n"
+    user += "exec('make(lambda s: None)', {'make': make})\nclass Inner:\n    made = make(plain)\n"
+    write(tmp_path, maker=maker, user=user, again="__name__ = 'again'\nfrom maker import make, plain\nmake(plain)\n")
+    assert names(tmp_path / "user.py") == ["plain", "<lambda>", "plain"]
+    assert names(tmp_path / "maker.py") == ["plain"]
+    assert names(tmp_path / "again.py") == ["plain"]
+
+
 def test_a_file_that_imports_itself_has_each_schedule_once(tmp_path: Path) -> None:
     write(tmp_path, selfish="import selfish\n" + GOOD)
     assert names(tmp_path / "selfish.py") == ["good"]

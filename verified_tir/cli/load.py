@@ -7,7 +7,6 @@ file does wrong becomes one :class:`BadFileError` with a place.
 
 from __future__ import annotations
 
-import inspect
 import io
 import itertools
 import linecache
@@ -42,8 +41,8 @@ class BadFileError(Exception):
 def loaded(path: Path, shown: str, text: str | None = None) -> Iterator[list[ScheduleFunction]]:
     """The schedule functions of a file, in the order in which they were made; inside the block they can be called.
 
-    Those written in modules that the file imports are not among them; those made by calling a function are.  What the
-    file prints goes to the standard error.
+    Those that modules make which the file imports are not among them; those that it makes of their functions are.  What
+    the file prints goes to the standard error.
 
     :raises BadFileError: if the file cannot be read or executed.
     """
@@ -71,13 +70,13 @@ def executed(path: Path, shown: str, text: str | None = None) -> Iterator[tuple[
             linecache.checkcache(str(full))
             if text is not None:  # the parser of programs asks for lines; those without a time are not read again
                 linecache.cache[str(full)] = (len(text), None, text.splitlines(keepends=True), str(full))
-            with collecting() as made:
+            with collecting(module) as made:
                 exec(compile(source if text is None else text, str(full), "exec", dont_inherit=True), vars(module))
         except KeyboardInterrupt:
             raise
         except BaseException as problem:  # SystemExit too
             raise BadFileError(describe(problem, full, shown)) from None
-        yield module, [s for s in made if belongs(s, module)]
+        yield module, made
 
 
 def _check_encoding(source: bytes, file: Path) -> None:
@@ -121,12 +120,6 @@ def _stands_in(module: ModuleType, folder: Path) -> bool:
     if not places and module.__spec__ is not None and module.__spec__.origin is not None:
         places = [Path(module.__spec__.origin)]
     return any(p.parent.resolve() == folder for p in places)
-
-
-def belongs(s: ScheduleFunction, module: ModuleType) -> bool:
-    """Whether a schedule is of this file: written in it, or made by a call (rather than written in another module)."""
-    function = inspect.unwrap(s.function)
-    return getattr(function, "__globals__", None) is vars(module) or "<locals>" in function.__qualname__
 
 
 def describe(problem: BaseException, file: Path, shown: str, line: int = 0) -> ErrorReport:

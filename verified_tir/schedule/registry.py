@@ -11,11 +11,14 @@ be refused is marked ``@schedule(program, expect="refused")``; where only part o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import isasyncgen, iscoroutine, isfunction, isgenerator
+from types import FrameType, ModuleType
 from typing import Literal, TypeVar, final
+from weakref import WeakKeyDictionary
 
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.logic.solver import Solver
@@ -84,18 +87,54 @@ class ScheduleFunction:
             raise TypeError("a schedule is a plain function; this one yields or awaits, and nothing of it was run")
 
 
-_collectors: list[list[ScheduleFunction]] = []
+_collectors: list[tuple[list[ScheduleFunction], ModuleType | None]] = []
+_made: WeakKeyDictionary[ModuleType, list[ScheduleFunction]] = WeakKeyDictionary()
 
 
 @contextmanager
-def collecting() -> Iterator[list[ScheduleFunction]]:
-    """Gathers the schedule functions that are made in the block, in the order in which they are made."""
+def collecting(module: ModuleType | None = None) -> Iterator[list[ScheduleFunction]]:
+    """Gathers the schedule functions that are made in the block, in the order in which they are made.
+
+    :param module: if given, what is executed in the block: those that modules which it imports make are left out.
+    """
     made: list[ScheduleFunction] = []
-    _collectors.append(made)
+    _collectors.append((made, module))
     try:
         yield made
     finally:
         _collectors.pop()
+
+
+def made_in(module: ModuleType) -> tuple[ScheduleFunction, ...]:
+    """The schedule functions that were made while a module was executed, wherever the functions are written."""
+    return tuple(_made.get(module, ()))
+
+
+def _note(made: ScheduleFunction) -> None:
+    executed = _being_executed()
+    if _collectors:
+        found, module = _collectors[-1]
+        if module is None or executed in (None, module):
+            found.append(made)
+    owner = executed or sys.modules.get(made.function.__module__)
+    if isinstance(owner, ModuleType):
+        _made.setdefault(owner, []).append(made)
+
+
+def _being_executed() -> ModuleType | None:
+    """The module whose text is being executed; ``None`` in a thread of its own, where that cannot be told.
+
+    Text that is executed with names of its own is a part of the module that does that.
+    """
+    expected = _collectors[-1][1] if _collectors else None  # its name need not be that under which it is known
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "<module>":
+            for module in (expected, sys.modules.get(str(frame.f_globals.get("__name__")))):
+                if isinstance(module, ModuleType) and vars(module) is frame.f_globals:
+                    return module
+        frame = frame.f_back
+    return None
 
 
 def schedule(
@@ -126,8 +165,7 @@ def schedule(
             function.__name__, program, function, expect, (function.__doc__ or "").strip(), code.co_firstlineno,
             code.co_filename, function.__name__, contract,
         )  # fmt: skip
-        if _collectors:
-            _collectors[-1].append(made)
+        _note(made)
         return made
 
     return decorate
