@@ -313,10 +313,11 @@ def _report(name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, s
 def _outcome(expect: str, run: _Run) -> Outcome:
     if run.error is not None:
         return Outcome.ERROR
+    if run.refused is not None:  # the program itself, or another schedule, is not what was to be refused
+        own = expect == "refused" and run.made is not None and run.refused.by is run.made
+        return Outcome.REFUSED_AS_EXPECTED if own else Outcome.REFUSED
     if expect == "refused":
-        return Outcome.NOT_REFUSED if run.refused is None else Outcome.REFUSED_AS_EXPECTED
-    if run.refused is not None:
-        return Outcome.REFUSED
+        return Outcome.NOT_REFUSED
     found = "input" if run.input is None else run.input.found
     return {"vacuous": Outcome.VACUOUS, "no input found": Outcome.NO_INPUT}.get(found, Outcome.PROVED)
 

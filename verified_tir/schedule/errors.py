@@ -7,7 +7,8 @@ here at all (:class:`NotApplicable`).  The message of the exception is the whole
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, final
@@ -36,6 +37,8 @@ class ScheduleError(Exception):
     code: str = field(default=INEXPRESSIBLE, kw_only=True)
     """What kind of thing was in the way; ``vtir help CODE`` explains it."""
     search: Callable[[], str | None] | None = field(default=None, kw_only=True, repr=False)
+    by: object = field(default=None, init=False, repr=False)
+    """The schedule that was asked for the step; ``None`` for a program that is refused before there is one."""
     _remedy: str | None = field(default=None, init=False, repr=False)
     undecided: ClassVar[bool] = False
     """Whether the solver did not decide."""
@@ -89,6 +92,16 @@ class ScheduleError(Exception):
     def summary(self) -> str:
         """One line: what is wrong."""
         return self.reason
+
+
+@contextmanager
+def refused_by(schedule: object) -> Iterator[None]:
+    """Around what a schedule is asked for: a refusal is then its own, also where another schedule was begun for it."""
+    try:
+        yield
+    except ScheduleError as refused:
+        refused.by = schedule
+        raise
 
 
 @final

@@ -9,7 +9,7 @@ from verified_tir.ir.func import IRModule
 from verified_tir.ir.node import IRError
 from verified_tir.ir.script import parse_func
 from verified_tir.schedule.codes import INTRINSIC_DOES_NOT_FIT
-from verified_tir.schedule.errors import NotApplicable
+from verified_tir.schedule.errors import NotApplicable, refused_by
 from verified_tir.schedule.functions import outlined
 from verified_tir.schedule.primitives import Primitives
 from verified_tir.schedule.recording import recorded
@@ -29,7 +29,9 @@ class CallPrimitives(Primitives):
         try:
             return outlined(self._session.func)
         except IRError as problem:
-            raise NotApplicable("module", str(problem), self._session.func, code=INTRINSIC_DOES_NOT_FIT) from problem
+            with refused_by(self):
+                code = INTRINSIC_DOES_NOT_FIT
+                raise NotApplicable("module", str(problem), self._session.func, code=code) from problem
 
     @recorded
     def blockize(self, loop: Handle | Sequence[str], preserve_unit_iters: bool = True, *, name: str = "") -> str:

@@ -31,6 +31,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.visit import substitute
 from verified_tir.schedule.constraint import IndexFunction
 from verified_tir.schedule.copies import block_of_copy, blocks_of_copies
+from verified_tir.schedule.errors import refused_by
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.recorded_text import (
     Unrecordable,
@@ -107,7 +108,7 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
     @functools.wraps(method)
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
-        with seldom_collected():  # as a decorator, it would be among the callers that are noted
+        with seldom_collected(), refused_by(self):  # as decorators, they would be among the callers that are noted
             named = _own_names(method.__name__, named)  # type: ignore[assignment]
             check_call(method, args, named)
             first = next((a for a in args if isinstance(a, (str, Buffer))), None)

@@ -142,7 +142,7 @@ def schedule(
 ) -> Callable[[Callable[[Schedule], object]], ScheduleFunction]:
     """Decorator: the function below schedules ``program``.
 
-    :param expect: ``"refused"`` if the schedule must be refused; it is then an error if it is not.
+    :param expect: ``"refused"`` if a step of the schedule must be refused; it is then an error if none is.
     :param contract: buffers whose updates are to be fused multiply-adds, as for :class:`Schedule`.
     :raises TypeError: if ``program`` is not a program, as in a decorator without arguments.
     :raises ValueError: for another expectation.
@@ -173,18 +173,27 @@ def schedule(
 
 @contextmanager
 def expect_refusal(s: Schedule) -> Iterator[list[ScheduleError]]:
-    """The steps in the block must be refused; gives a list that then holds the refusal.
+    """The first step of ``s`` in the block must be refused; gives a list that then holds the refusal.
 
-    :raises AssertionError: if they are not.
+    A refusal of another schedule, or of a program, is not caught.
+
+    :raises AssertionError: if a step is accepted, or none is taken.
     """
     caught: list[ScheduleError] = []
-    before = s.theorem
+    before = len(s.steps)
     try:
         yield caught
     except ScheduleError as refused:
+        if refused.by is not s:
+            raise
+        if len(s.steps) > before:
+            raise AssertionError(
+                f"{s.steps[before]} was accepted in a block of expect_refusal: only the step that is refused stands in "
+                "it; move what leads to it before it"
+            ) from refused
         caught.append(refused)
         s.note_refusal(refused)
         return
-    if s.theorem is before:
+    if len(s.steps) == before:
         raise AssertionError("the block in expect_refusal took no step")
     raise AssertionError("a step that was expected to be refused was accepted")

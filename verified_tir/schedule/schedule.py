@@ -34,7 +34,7 @@ from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict import Discharged
 from verified_tir.schedule.codes import CALL_DOES_NOT_FIT
 from verified_tir.schedule.copies import block_of_copy
-from verified_tir.schedule.errors import NotApplicable, ScheduleError
+from verified_tir.schedule.errors import NotApplicable, ScheduleError, refused_by
 from verified_tir.schedule.functions import program_of, with_contraction
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.nesting import walked
@@ -208,7 +208,8 @@ class Schedule(
         """
         found = prove_race_free(self.func, self._session.prover, self.theorem.entry)
         if not isinstance(found, tuple):
-            raise report("race freedom", found, self.func, self.theorem)
+            with refused_by(self):
+                raise report("race freedom", found, self.func, self.theorem)
 
     def __str__(self) -> str:
         """The program's text."""
@@ -435,7 +436,8 @@ class Schedule(
         try:
             return question(self._session)
         except TacticFailed as failed:
-            raise report(what, failed.refusal, self.func, self.theorem, failed.code) from None
+            with refused_by(self):
+                raise report(what, failed.refusal, self.func, self.theorem, failed.code) from None
 
 
 __all__ = ["Schedule", "StepRecord"]
