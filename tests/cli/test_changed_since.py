@@ -138,6 +138,74 @@ def test_from_another_folder(repository: Path) -> None:
     assert done.stdout.startswith("uses.py\n")
 
 
+@pytest.mark.parametrize("line", ["from pack import *", "from outer.pack import *", "from .pack import *"])
+def test_all_that_a_package_has(repository: Path, verified: Callable[..., tuple[int, set[str]]], line: str) -> None:
+    write(repository / "outer" / "pack", __init__='__all__ = ["sizes", "more"]\n', sizes="", more="", other="")
+    write(repository / "outer" / "pack" / "deep", __init__="")
+    write(repository / "outer", helper=line + "\n", user="from helper import sizes\n" + GOOD)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    for inner in ("sizes.py", "deep/__init__.py"):
+        assert verified("outer/user.py") == (0, set())
+        (repository / "outer" / "pack" / inner).write_text("n = 1\n")
+        assert verified("outer/user.py")[1] == {"outer/user.py"}  # whether or not the package is found there
+        git(repository, "checkout", "-q", ".")
+    (repository / "s" / "good.py").write_text(GOOD + "\n# changed\n")
+    assert verified("outer/user.py") == (0, set())
+
+
+def test_an_import_that_git_ignores_may_have_changed(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]]
+) -> None:
+    (repository / ".gitignore").write_text("generated\nvenv\n.hidden\n")
+    (repository / "s" / "helper.py").write_text("from generated.sizes import FOUR\n")
+    write(repository / "s" / "generated", sizes="FOUR = 4\n")
+    for folder in ("venv", ".hidden"):  # what is installed there is no part of the project
+        write(repository / folder / "verified_tir", script="")
+    (repository / "venv" / "pyvenv.cfg").write_text("")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    assert verified() == (0, {"s/uses.py"})
+
+
+def test_links_that_lead_elsewhere(repository: Path, verified: Callable[..., tuple[int, set[str]]]) -> None:
+    """A file, a folder, and an import that are links; and what a link that stays leads to."""
+    write(repository / "a", one=GOOD, sizes="FOUR = 4\n")
+    write(repository / "b", one=GOOD, sizes="FOUR = 4\n")
+    (repository / "link").symlink_to("a")
+    (repository / "s" / "one.py").symlink_to("../a/one.py")
+    (repository / "s" / "inner" / "sizes.py").unlink()
+    (repository / "s" / "inner" / "sizes.py").symlink_to("../../a/sizes.py")
+    (repository / "s" / "from_link.py").write_text("import link.sizes\n" + GOOD)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    assert verified("s", "link") == (0, set())
+    (repository / "a" / "sizes.py").write_text("FOUR = 2 + 2\n")
+    assert verified("s/uses.py", "s/good.py", "link/one.py", "s/from_link.py")[1] == {"s/uses.py", "s/from_link.py"}
+    git(repository, "checkout", "-q", ".")
+    for link, target in (("link", "b"), ("s/one.py", "../b/one.py"), ("s/inner/sizes.py", "../../b/sizes.py")):
+        (repository / link).unlink()
+        (repository / link).symlink_to(target)
+    found = {"s/uses.py", "link/one.py", "s/from_link.py"}
+    assert verified("s/uses.py", "s/good.py", "link/one.py", "s/from_link.py")[1] == found
+    assert verified("s/one.py", "s/good.py") == (0, {"s/one.py"})
+
+
+def test_what_selects_nothing_is_a_mistake_also_then(repository: Path) -> None:
+    def run(*arguments: str) -> tuple[int, str]:
+        done = invoke("verify", "--changed-since", "main", *arguments, cwd=repository)
+        return done.returncode, done.stdout + done.stderr
+
+    for _ in range(2):
+        code, said = run("-k", "typo", "s")
+        assert code == 2 and "no schedule's name contains 'typo'" in said
+        assert run("-k", "uses", "s")[0] == 0  # there is one, in a file that did not change
+        assert run("s/uses.py:uses")[0] == 0
+        code, said = run("s/uses.py:typo")
+        assert code == 2 and "there is no schedule typo in this file" in said
+        (repository / "s" / "good.py").write_text(GOOD + "\n# changed\n")
+
+
 @pytest.mark.parametrize("revision", ["nowhere", "-x", "--output=x", "main..main", ""])
 def test_an_unknown_revision(repository: Path, revision: str) -> None:
     done = invoke("verify", f"--changed-since={revision}", "s", cwd=repository)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import final
 
-from verified_tir.cli.discover import Found
+from verified_tir.cli.discover import Found, is_entered
 from verified_tir.cli.imports import ImportGraph
 
 
@@ -20,10 +22,11 @@ class NoChanges(ValueError):
 @final
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed since a revision, by resolved paths.
+    """What changed since a revision, by paths in the resolved folder of the repository.
 
-    :ivar changed: files that are new, deleted, or have other contents; a renamed one is deleted and new.
-    :ivar python: all Python files that Git knows or would add, and those that were deleted.
+    :ivar changed: files that are new, deleted, or have other contents; a renamed one is deleted and new.  Links that
+        lead elsewhere, and what lies below them, are among them; and Python files of which Git knows nothing.
+    :ivar python: all Python files of the project, and those that were deleted.
     """
 
     changed: frozenset[Path]
@@ -43,13 +46,18 @@ class Changes:
         path = file.path.resolve()
         if file.problem:
             return path not in self.changed  # it was deleted: nothing is left to verify
-        return path not in self.python or not self.changed.isdisjoint(graph.reached(path))
+        return (
+            path not in self.python
+            or not self.changed.isdisjoint(_links_to(file.path))
+            or not self.changed.isdisjoint(graph.reached(path))
+        )
 
 
 def changes_since(revision: str, folder: Path) -> Changes:
     """What changed in the repository around a folder since the last commit that it shares with a revision.
 
-    What is not committed counts, untracked files included; what .gitignore names does not.
+    What is not committed counts, untracked files included.  Of Python files that .gitignore names it is not known
+    whether they changed, and so they did; but not those in virtual environments and hidden folders.
 
     :raises NoChanges: if that cannot be said.
     """
@@ -66,10 +74,29 @@ def changes_since(revision: str, folder: Path) -> Changes:
     broken = f"--changed-since: git cannot compare with {revision}"
     changed = _git(root, "diff", "--name-only", "-z", "--no-renames", base, "--", failing=broken)
     new = _git(root, "ls-files", "-z", "--others", "--exclude-standard", failing=broken)
-    known = _git(root, "ls-files", "-z", failing=broken)
+    known = _git(root, "ls-files", "-z", "--recurse-submodules", failing=broken)
+    ignored = _git(root, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--", "*.py", failing=broken)
     top = root.resolve()
-    python = frozenset(top / name for name in (*changed, *new, *known) if name.endswith(".py"))
-    return Changes(frozenset(top / name for name in (*changed, *new)), python)
+    entered = cache(is_entered)
+    other = [top / name for name in ignored if all(entered(top / f) for f in Path(name).parents if f.name)]
+    differ = frozenset((*_with_contents(top, (*changed, *new)), *other))
+    python = frozenset(f for f in (*differ, *_with_contents(top, known)) if f.suffix == ".py")
+    return Changes(differ, python)
+
+
+def _with_contents(top: Path, names: Iterable[str]) -> Iterator[Path]:
+    """Paths that Git lists, and the Python files below those that are folders: links, and repositories of their own."""
+    for name in names:
+        yield top / name
+        if not name.endswith(".py") and os.path.isdir(top / name):
+            for folder, _, files in os.walk(top / name):
+                yield from (Path(folder, file) for file in files if file.endswith(".py"))
+
+
+def _links_to(path: Path) -> Iterator[Path]:
+    """A path and the folders around it, each as it is called in its own folder: one of them may be a link."""
+    for here in (path.absolute(), *path.absolute().parents):
+        yield here.parent.resolve() / here.name
 
 
 def _git(folder: Path, *arguments: str, failing: str) -> list[str]:

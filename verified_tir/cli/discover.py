@@ -83,7 +83,7 @@ def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
     if os.path.isdir(path):
         unreadable: list[OSError] = []
         for folder, inner, names in os.walk(path, onerror=unreadable.append):
-            inner[:] = sorted(d for d in inner if _entered(Path(folder, d)) and Path(folder, d) not in exclude)
+            inner[:] = sorted(d for d in inner if is_entered(Path(folder, d)) and Path(folder, d) not in exclude)
             for name in sorted(names):
                 file = Path(folder, name)
                 if name.endswith(".py") and file not in exclude:
@@ -99,7 +99,8 @@ def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
         yield Found(path, str(path), explicit=True, problem=problem)
 
 
-def _entered(folder: Path) -> bool:
+def is_entered(folder: Path) -> bool:
+    """Whether a folder is neither hidden nor a virtual environment, and has more than what Python compiled."""
     return (
         not folder.name.startswith(".") and folder.name != "__pycache__" and not os.path.exists(folder / "pyvenv.cfg")
     )

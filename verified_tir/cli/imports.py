@@ -28,11 +28,15 @@ class ImportGraph:
         self._direct: dict[Path, frozenset[Path]] = {}
 
     def reached(self, file: Path) -> frozenset[Path]:
-        """A file, and all that it imports, directly or through others.  What cannot be parsed imports nothing."""
+        """A file, and all that it imports, directly or through others; of a link, also the file that it leads to.
+
+        What cannot be parsed imports nothing.
+        """
         found = {file}
         todo = [file]
         while todo:
-            for other in self._imported(todo.pop()) - found:
+            here = todo.pop()
+            for other in {*self._imported(here), here.resolve()} - found:
                 found.add(other)
                 todo.append(other)
         return frozenset(found)
@@ -56,8 +60,18 @@ class ImportGraph:
                 case ast.ImportFrom(module=module, names=names, level=level):
                     base = tuple(module.split(".")) if module else ()
                     for name in names:
-                        parts = (*base, name.name)
-                        yield from self._relative(file, parts, level) if level else self._absolute(parts)
+                        parts = base if name.name == "*" else (*base, name.name)
+                        found = [*(self._relative(file, parts, level) if level else self._absolute(parts))]
+                        yield from found
+                        if name.name == "*":  # also the modules that __all__ of a package names
+                            yield from self._below({f.parent for f in found if f.name == "__init__.py"})
+
+    def _below(self, packages: set[Path]) -> Iterator[Path]:
+        """The modules and packages directly in some packages."""
+        for file in self._files:
+            folder = file.parent.parent if file.name == "__init__.py" else file.parent
+            if folder in packages:
+                yield file
 
     def _absolute(self, parts: _Parts) -> Iterator[Path]:
         """The files that a dotted name may mean, and those of the packages around it."""

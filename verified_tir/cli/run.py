@@ -21,7 +21,7 @@ from verified_tir.cli.executors import BadExecutor, executor_of
 from verified_tir.cli.profile import Profile
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
-from verified_tir.cli.verify import Listener, Settings, verify_file, warm_up
+from verified_tir.cli.verify import Listener, Settings, names_in, verify_file, warm_up
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.report.collect import RefusalDetail
 from verified_tir.report.error_codes import code_of_exception, with_code
@@ -112,13 +112,13 @@ def run(options: Options, choose: Choose = list) -> int:
         print(f"vtir: error: --smt {options.smt}: {why}", file=sys.stderr)
         return 2
     try:
-        files = _chosen(options, choose)
+        files, others = _chosen(options, choose)
     except NoChanges as problem:
         print(f"vtir: error: {problem}", file=sys.stderr)
         return 2
     written = _written(options)
     try:
-        report = _run(options, files, text, _bar_of(options, out), written)
+        report = _run(options, files, others, text, _bar_of(options, out), written)
     except BadExecutor as problem:
         print(f"vtir: error: {with_code(str(problem), code_of_exception(problem))}", file=sys.stderr)
         return 2
@@ -151,18 +151,19 @@ def show_nothing(why: str, form: Format) -> None:
     sys.stdout.write(formatted(Report((), 0.0, why), form, __version__))
 
 
-def _chosen(options: Options, choose: Choose) -> list[Found]:
-    """The files to verify.
+def _chosen(options: Options, choose: Choose) -> tuple[list[Found], list[Found]]:
+    """The files to verify, and those that did not change.
 
     :raises NoChanges: if it cannot be said what changed.
     """
     files = choose(find_files(options.paths, options.exclude))
     if options.changed_since is None:
-        return files
+        return files, []
     affected = changes_since(options.changed_since, Path.cwd()).affected(files, options.project)
+    affected += [f for f in files if f not in affected and f.name and f.name not in names_in(f)]  # which is a mistake
     if not affected:
         print(f"no schedule file, and nothing that one imports, changed since {options.changed_since}", file=sys.stderr)
-    return affected
+    return affected, [f for f in files if f not in affected]
 
 
 def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
@@ -176,6 +177,7 @@ def _bar_of(options: Options, out: Console) -> Callable[[int], Bar] | None:
 def _run(
     options: Options,
     files: list[Found],
+    others: list[Found],
     text: TextReport | None,
     bar_of: Callable[[int], Bar] | None,
     written: Written | None,
@@ -205,7 +207,7 @@ def _run(
             done.append(FileReport(files[len(done)].shown, tuple(listeners.finished)))
     report = Report(tuple(done), time.perf_counter() - start, interrupted=interrupted)
     if not report.schedules and not report.bad_files and not interrupted:
-        return Report(report.files, report.seconds, _nothing(options, files))
+        return Report(report.files, report.seconds, _nothing(options, files, others))
     return report
 
 
@@ -223,11 +225,13 @@ def _verified(options: Options, files: list[Found], settings: Settings, listener
         yield from verify_files(files, settings, listener, executor)
 
 
-def _nothing(options: Options, files: list[Found]) -> str:
-    """Why there was nothing to verify; nothing where that is as it should be."""
+def _nothing(options: Options, files: list[Found], others: list[Found]) -> str:
+    """Why there was nothing to verify; nothing where that is as it should be: what there is did not change."""
     if options.changed_since is not None:
-        return ""
-    if not files:
+        only = options.only.lower()
+        if not only or any(only in name.lower() for f in others for name in names_in(f)):
+            return ""
+    if not files and not others:
         return "there are no Python files in the folders given"
     if options.only:
         return f"no schedule's name contains {options.only!r}"

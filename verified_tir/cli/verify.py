@@ -159,6 +159,15 @@ def named(functions: Iterable[ScheduleFunction]) -> list[tuple[str, ScheduleFunc
     return found
 
 
+def names_in(file: Found) -> list[str]:
+    """The names of a file's schedules, which are not verified; none of a file that cannot be used."""
+    try:
+        with loaded(file.path, file.shown, file.text) as functions:
+            return [name for name, _ in named(functions)]
+    except BadFileError:
+        return []
+
+
 @final
 @dataclass(slots=True)
 class _Run:
