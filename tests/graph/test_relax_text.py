@@ -242,6 +242,52 @@ def test_what_is_refused(lines: str, words: str) -> None:
         parse_graph(body(lines))
 
 
+DOUBLE = """
+@T.prim_func
+def double(A: T.Buffer((4, 4), "float32"), B: T.Buffer((4, 4), "float32")):
+    for i, j in T.grid(4, 4):
+        B[i, j] = A[i, j] + A[i, j]
+
+@R.function
+def main(x: R.Tensor((4, 4), "float32")):
+    y = {call}
+    return y
+"""
+TYPE = 'R.Tensor((4, 4), "float32")'
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        f"R.call_tir(double, (x,), out_sinfo={TYPE})",
+        f"R.call_tir(double, (x,), out_ty={TYPE})",
+        f"R.call_tir(double, (x,), {TYPE})",
+        "R.call_tir(double, (x,), (4, 4), dtype='float32')",
+    ],
+)
+def test_ways_to_call_a_program(call: str) -> None:
+    (node,) = parse_graph(DOUBLE.format(call=call)).nodes
+    assert str(node.output.type) == TYPE
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (f"R.call_tir(double, (x,), out_sinfo={TYPE}, tir_vars=R.shape([4]))", "call_tir here has no tir_vars"),
+        (f"R.call_tir(double, (x,), out_sinfo={TYPE}, dtype='int32')", "says the type of the result twice"),
+        (f"R.call_tir(double, (x,), out_sinfo={TYPE}, out_ty={TYPE})", "says the type of the result twice"),
+        (f"R.call_tir(double, (x,), (2, 2), out_sinfo={TYPE})", "says the type of the result twice"),
+        (f"R.call_tir(double, (x,), {TYPE}, dtype='int32')", "says the type of the result twice"),
+        ("R.call_tir(double, (x,), (4, 4), dtype='float32', inplace=0)", "call_tir here has no inplace"),
+        (f"R.add(x, x, out_sinfo={TYPE})", "is not a constant"),
+        ("R.const(1.0, 'float32', span=3)", "const here has no span"),
+    ],
+)
+def test_no_keyword_is_passed_over(call: str, words: str) -> None:
+    with pytest.raises(GraphError, match=words):
+        parse_graph(DOUBLE.format(call=call))
+
+
 def test_what_a_function_says_of_its_result_must_hold() -> None:
     text = '@R.function\ndef main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((3, 2), "float32"):\n    return x\n'
     with pytest.raises(GraphError, match=r"<string>:2:45: this is R.Tensor"):

@@ -189,9 +189,12 @@ class GraphReader:
         starred = next((a for a in (*call.args, *call.keywords) if isinstance(a, ast.Starred) or is_double(a)), None)
         if starred is not None:
             raise self.error(call, "operands and attributes are written out, without a star")
-        attrs = {
-            k.arg: self.attribute(k.value) for k in call.keywords if k.arg is not None and k.arg not in _RESULT_TYPES
-        }
+        typed = _RESULT_TYPES if op == "call_tir" else ()
+        attrs = {k.arg: self.attribute(k.value) for k in call.keywords if k.arg is not None and k.arg not in typed}
+        if op in _FORMS:
+            other = next((name for name in attrs if (op, name) != ("call_tir", "dtype")), None)
+            if other is not None:
+                raise self.error(call, f"{op} here has no {other}; it is written {_FORMS[op]}")
         match op, call.args:
             case "const", [value, ast.Call() as given]:
                 t = self.type(given)
@@ -230,10 +233,12 @@ class GraphReader:
             raise self.error(
                 call, f"call_tir takes a PrimFunc of this text and out_sinfo; {ast.unparse(function)} is not one"
             )
-        out = next((k.value for k in call.keywords if k.arg in _RESULT_TYPES), None)
-        if out is None and len(shape) == 1 and isinstance(shape[0], ast.Call):
-            out = shape[0]
+        outs = [k.value for k in call.keywords if k.arg in _RESULT_TYPES]
+        outs += [s for s in shape if isinstance(s, ast.Call)]
+        out = next(iter(outs), None)
         if out is not None:
+            if len({*outs, *shape, *(k for k in call.keywords if k.arg == "dtype")}) > 1:
+                raise self.error(call, f"it says the type of the result twice; it is written {_FORMS['call_tir']}")
             return [self.type(t) for t in (out.elts if isinstance(out, (ast.List, ast.Tuple)) else [out])]
         dtype = next((self.attribute(k.value) for k in call.keywords if k.arg == "dtype"), None)
         if len(shape) != 1 or dtype is None:
