@@ -61,6 +61,18 @@ def test_verdicts_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 3 and out.startswith("f: equal on 1 of 5 elements")
 
 
+def test_of_no_input_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    never = 'def f(A: T.Buffer((8,), "int32"), n: T.int32):\n    T.assume(n > 3 and n < {})\n    for i in range(8):\n'
+    for name, most, value in (("none", 2, 1), ("other", 2, 2), ("some", 9, 1), ("also", 9, "1 + 0 * i")):
+        Path(f"{name}.py").write_text(f"{HEAD}@T.prim_func\n{never.format(most)}        A[i] = {value}\n")
+    code, out, _ = said(capsys, "none.py", "other.py")
+    assert code == 3 and out.startswith("f: equal (vacuous: before has undefined behaviour") and "[VT0903]" in out
+    code, out, _ = said(capsys, "none.py", "other.py", json=True)
+    assert code == 3 and (json.loads(out)["pairs"][0]["verdict"], json.loads(out)["exit_code"]) == ("vacuous", 3)
+    code, out, _ = said(capsys, "some.py", "also.py")  # at some sizes only
+    assert code == 0 and "; vacuous at 0, 1" in out
+
+
 def test_functions_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     same = "equal: the same program, but for names, claims, annotations and kinds of loops"
     assert said(capsys, "both.py:g", "sum.py")[:2] == (0, f"g: {same}\n")

@@ -64,7 +64,7 @@ Examples:
 
 Without --shape, symbols are 0, 1, 2, 3, 7, 8 and 17 in turns. Exit code: 0 if all are equal (or equal over the \
 reals, which is said); 1 if a difference was found and replayed, or a race is new; 2 for a mistake; 3 if something \
-was not decided, or in part only.
+was not decided, or in part only, or if the first program has undefined behaviour on all inputs that were tried.
 """
 
 Files = Annotated[list[str], typer.Argument(metavar="BEFORE AFTER | PAIRS", help="Two files, or one of pairs.")]

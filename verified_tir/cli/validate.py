@@ -34,9 +34,8 @@ SCHEMA = 3
 SAME, DIFFERENT, MISTAKE, UNDECIDED = 0, 1, 2, 3
 """Exit codes, the worst one counts."""
 CODES: Final[dict[Word, int]] = {
-    "different": DIFFERENT, "equal in part": UNDECIDED, "races unknown": UNDECIDED, "unknown": UNDECIDED,
-    "unsupported": UNDECIDED, "unreadable": UNDECIDED,
-    "failed": UNDECIDED,
+    "different": DIFFERENT, "equal in part": UNDECIDED, "vacuous": UNDECIDED, "races unknown": UNDECIDED,
+    "unknown": UNDECIDED, "unsupported": UNDECIDED, "unreadable": UNDECIDED, "failed": UNDECIDED,
 }  # fmt: skip
 
 

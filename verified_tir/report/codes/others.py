@@ -211,13 +211,15 @@ PAGES: Final = (
     Page(
         "VT0903",
         "Whether the programs are equal was not decided",
-        "The comparison was too large for the limits, or something in the programs is not known to it.",
+        "The comparison was too large for the limits, or something in the programs is not known to it; or the first "
+        "program has undefined behaviour on all inputs that were tried, so that any other one would do.",
         "$ cat one.py\n"
         + _FILL.format("0.0")
         + "$ cat two.py\n"
         + _FILL.format('T.call_extern("float32", "g", A[i])')
         + "$ vtir validate one.py two.py",
-        "Give smaller sizes with `--shape`, or a greater `--most-operations`.",
+        "Give smaller sizes with `--shape`, or a greater `--most-operations`; where the verdict is vacuous, sizes that "
+        "the first program allows.",
     ),
     Page(
         "VT1001",
