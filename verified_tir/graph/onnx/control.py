@@ -227,20 +227,38 @@ def free_names(node: Any) -> list[str]:
 
 
 def rename(node: Any, name: Callable[[str], str]) -> None:
-    """Give a node's operands other names, also where graphs inside of it mention them."""
+    """Give a node's operands other names, also where graphs inside of it mention them.
+
+    A value of such a graph that is called like one of the other names gets another one itself: it would capture that.
+    """
     for k, n in enumerate(node.input):
         node.input[k] = name(n) if n else n
     for a in node.attribute:
         for graph in graphs_in(a):
-            own = {*_own_names(graph)}
+            _rename_in(graph, name)
 
-            def outside(n: str, own: set[str] = own) -> str:
-                return n if n in own else name(n)
 
-            for inner in graph.node:
-                rename(inner, outside)
-            for o in graph.output:
-                o.name = outside(o.name)
+def _rename_in(graph: Any, name: Callable[[str], str]) -> None:
+    own = dict.fromkeys(_own_names(graph))
+    mentioned = [n for inner in graph.node for n in free_names(inner)] + [o.name for o in graph.output]
+    given = {name(n) for n in mentioned if n not in own}
+    taken = {*own, *given}
+    names: dict[str, str] = {}
+    for n in own:
+        names[n] = n
+        while n in given and names[n] in taken:
+            names[n] = f"{names[n]}_"
+        taken.add(names[n])
+
+    def within(n: str) -> str:
+        return names[n] if n in names else name(n)
+
+    for named in (*graph.input, *graph.initializer, *graph.output):
+        named.name = within(named.name)
+    for inner in graph.node:
+        rename(inner, within)
+        for k, n in enumerate(inner.output):
+            inner.output[k] = names[n] if n else n
 
 
 def _node(reader: Reader, op: str, operands: list[str], result: str, **attributes: Any) -> None:

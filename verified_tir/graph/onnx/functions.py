@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from verified_tir.graph.errors import GraphError
-from verified_tir.graph.onnx.control import graphs_in, rename
+from verified_tir.graph.onnx.control import free_names, graphs_in, rename
 from verified_tir.graph.onnx.schema import opset_of
 
 Key: TypeAlias = "tuple[str, str, str]"
@@ -99,6 +99,9 @@ def called(node: Any, body: Any, prefix: str) -> list[Any]:
         if len(set(there)) != len(there):
             raise GraphError(f"the {what} of the function have one name twice")
     defaults = {a.name: a for a in body.attribute_proto}
+    outside = free_names(node)[sum(map(bool, node.input)) :]
+    if outside:  # in the function that name is another one's
+        raise GraphError(f"a graph that it hands to the function takes {outside[0]} from outside")
     given = [a.name for a in node.attribute]
     for name in given:
         if name not in body.attribute and name not in defaults:
