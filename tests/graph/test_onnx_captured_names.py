@@ -14,7 +14,7 @@ from verified_tir.graph.execute import build
 from verified_tir.graph.onnx import from_onnx
 
 FLOAT = TensorProto.FLOAT
-X, B = np.float32([1, 2, 3]), np.float32([10, 20, 30])
+X, B = np.array([1, 2, 3], np.float32), np.array([10, 20, 30], np.float32)
 
 
 def value(name: str) -> Any:
@@ -41,7 +41,7 @@ def called(*nodes: Any) -> Any:
 
 
 NEG, ADD = helper.make_node("Neg", ["b"], ["x"]), helper.make_node("Add", ["x", "a"], ["r"])
-FIVE = numpy_helper.from_array(np.float32([5, 5, 5]), "x")
+FIVE = numpy_helper.from_array(np.full(3, 5, np.float32), "x")
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,21 @@ are carried out here, as far as their results are sizes again, whatever the symb
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
-from verified_tir.graph.onnx.in_advance import computed
+from verified_tir.graph.onnx.in_advance import fits
+from verified_tir.graph.onnx.schema import Shape
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import (
+    MOST,
     Dim,
     always_apart,
     divided,
@@ -28,8 +31,12 @@ from verified_tir.graph.sizes import (
     same,
     smaller,
 )
-from verified_tir.ir.expr import Expr
+from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.poly import as_poly
 from verified_tir.ir.sugar import binary
+
+if TYPE_CHECKING:
+    from verified_tir.graph.onnx.load import Reader
 
 
 @final
@@ -57,6 +64,43 @@ def _objects(elements: Sequence[Any], shape: tuple[int, ...]) -> Array:
     found = np.empty(len(elements), object)
     found[:] = elements
     return found.reshape(shape)
+
+
+MOST_COUNTED: Final = 64
+"""Operands with more elements are not shapes."""
+
+
+def computed_of_sizes(reader: Reader, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
+    """Compute a node on sizes that are open, if its results are sizes again.
+
+    :param wanted: element type and shape of each result, as far as its schema says.
+    :raises GraphError: if the node does not take these operands.
+    """
+    known, arrays = reader.counts, reader.arrays
+    if not any(n in known for n in node.input) or len(node.output) != 1:
+        return False
+    if any(n and n not in known and n not in arrays for n in node.input):
+        return False
+    plain = [arrays[n] for n in node.input if n in arrays]
+    if any(a.dtype.kind not in "iub" or a.size > MOST_COUNTED for a in plain):
+        return False
+    operands = [
+        None if not n else known[n].array if n in known else arrays[n].astype(object) for n in node.input
+    ]  # fmt: skip
+    ((dtype, shape),) = (wanted.get(n, ("", None)) for n in node.output)
+    if node.op_type in MOVED:
+        found = moved(reader, node, operands)
+    else:
+        found = counted(node.op_type, {a.name: reader.attribute(a) for a in node.attribute}, operands)
+        shapes = [v.dims for v in reader.inputs]
+        if found is not None and dtype and not all(fits_type(e, dtype, shapes) for e in found.flat):
+            return False  # it may wrap
+    if found is None or not dtype:
+        return False
+    if shape is not None and not fits(found.shape, shape):
+        raise GraphError(f"its result has shape {list(found.shape)} here, and {list(shape)} by ONNX's schema")
+    reader.know(node.output[0], Counts(found, dtype))
+    return True
 
 
 class _Unknown(Exception):
@@ -94,26 +138,28 @@ MOVED: Final[dict[str, slice]] = {
 """Operators that move elements, and the operands of which they are."""
 
 
-def moved(node: Any, operands: Sequence[Array | None], imports: Sequence[Any]) -> Array | None:
-    """The result of a node that moves sizes, as ``counted``; the evaluator of ``onnx`` does so with their numbers.
-
-    :param imports: the opsets of the model.
-    """
+def moved(reader: Reader, node: Any, operands: Sequence[Array | None]) -> Array | None:
+    """The result of a node that moves sizes, as ``counted``: what the node does with their numbers."""
     these = [*range(len(operands))][MOVED[node.op_type]]
     elements: list[Any] = []
-    arrays: dict[str, Array] = {}
-    for k, (name, array) in enumerate(zip(node.input, operands, strict=True)):
+    made = type(node)()
+    made.CopyFrom(node)
+    for k, array in enumerate(operands):
         if array is None:
             continue
         if k in these:
-            arrays[name] = np.arange(len(elements), len(elements) + array.size).reshape(array.shape)
+            numbers: Array = np.arange(len(elements), len(elements) + array.size).reshape(array.shape)
             elements += array.flat
         elif any(isinstance(e, Expr) for e in array.flat):
             return None
         else:
-            arrays[name] = array.astype(bool if node.op_type == "Where" else np.int64)
-    found = computed(node, arrays, imports, {})
-    return None if found is None else _objects([elements[k] for k in found[0].flat], found[0].shape)
+            numbers = array.astype(bool if node.op_type == "Where" else np.int64)
+        made.input[k] = reader.fresh("sizes")
+        reader.arrays[made.input[k]] = numbers
+    made.output[0] = reader.fresh("places")
+    reader.node(made)
+    found = reader.arrays.get(made.output[0])
+    return None if found is None else _objects([elements[k] for k in found.flat], found.shape)
 
 
 def _cast(attributes: Attributes, operands: Sequence[Array | None]) -> Array:
@@ -144,9 +190,10 @@ def _quotient(a: Dim, b: Dim) -> Dim:
         if b == 0:
             raise _Unknown
         return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    exact = divided(a, b)
-    if exact is not None:
-        return exact
+    if never_negative(b - 1) or (isinstance(b, int) and b < 0):  # of a quotient by 0 nothing is known
+        exact = divided(a, b)
+        if exact is not None:
+            return exact
     if not never_negative(a) or not isinstance(b, int) or b < 1:
         raise _Unknown
     return normal(binary("floordiv", a, b))
@@ -177,12 +224,15 @@ def _below(a: Dim, b: Dim) -> bool:
 
 
 def _reduced(product: bool, attributes: Attributes, operands: Sequence[Array | None]) -> Array:
-    """The sum or product of all elements."""
+    """The sum or product of all elements; the elements, if there are no axes, and that means that nothing is done."""
     axes, x = attributes.get("axes", operands[1] if len(operands) > 1 else None), _given(operands, 0)
-    if axes is not None:
-        these = list(np.asarray(axes, object).flat)
-        if any(isinstance(a, Expr) for a in these) or sorted(axis_of(a, x.ndim) for a in these) != [*range(x.ndim)]:
-            raise _Unknown
+    these = [] if axes is None else list(np.asarray(axes, object).flat)
+    if not these and attributes.get("noop_with_empty_axes", 0):
+        return x
+    if these and (
+        any(isinstance(a, Expr) for a in these) or sorted(axis_of(a, x.ndim) for a in these) != [*range(x.ndim)]
+    ):
+        raise _Unknown
     elements = list(x.flat)
     found: Dim = normal(math.prod(elements) if product else sum(elements))
     return _objects([found], (1,) * x.ndim if attributes.get("keepdims", 1) else ())
@@ -202,6 +252,62 @@ _FOLDS: Final[dict[str, Fold]] = {
     "Greater": partial(_each, lambda a, b: _below(b, a)), "ReduceProd": partial(_reduced, True),
     "ReduceSum": partial(_reduced, False),
 }  # fmt: skip
+
+
+# -- what types hold ---------------------------------------------------------------------------------------------------
+
+
+def fits_type(size: Dim | bool, dtype: str, shapes: Sequence[Sequence[Dim]]) -> bool:
+    """Whether a size is known to be a number that the type holds, whatever the symbols are; if not, it may wrap.
+
+    :param shapes: those of arrays that there are when the graph runs.
+    """
+    if dtype == "bool":
+        return True
+    ends = _ends(size, shapes)
+    return ends is not None and np.iinfo(dtype).min <= ends[0] and ends[1] <= np.iinfo(dtype).max
+
+
+def _ends(size: Dim, shapes: Sequence[Sequence[Dim]]) -> tuple[int, int] | None:
+    """Numbers between which a size is."""
+    low = high = 0
+    for factors, k in as_poly(size).terms.items() if isinstance(size, Expr) else [((), size)]:
+        least = most = 1
+        for e in factors:
+            ends = _ends_of_atom(e, shapes)
+            if ends is None:
+                return None
+            corners = [a * b for a in (least, most) for b in ends]
+            least, most = min(corners), max(corners)
+        most = min([most, *(_most_together(factors, shape, most) for shape in shapes)])
+        low, high = low + min(k * least, k * most), high + max(k * least, k * most)
+    return low, high
+
+
+def _ends_of_atom(e: Expr, shapes: Sequence[Sequence[Dim]]) -> tuple[int, int] | None:
+    if isinstance(e, Var):
+        return 0, MOST
+    if not isinstance(e, Binary):
+        return None
+    a, b = _ends(e.a, shapes), _ends(e.b, shapes)
+    if a is None or b is None:
+        return None
+    if e.op in ("min", "max"):
+        f = min if e.op == "min" else max
+        return f(a[0], b[0]), f(a[1], b[1])
+    if b[0] != b[1] or b[0] < 1:
+        return None
+    return (a[0] // b[0], a[1] // b[0]) if e.op == "floordiv" else (0, b[0] - 1)
+
+
+def _most_together(factors: Sequence[Expr], shape: Sequence[Dim], other: int) -> int:
+    """The most that a product of extents of an array may be: NumPy makes none in which all that are not 0 are more.
+
+    :param other: the answer, if they are none of the array.
+    """
+    if Counter(factors) <= Counter(e for e in shape if isinstance(e, Expr)):
+        return int(np.iinfo(np.int64).max) // math.prod(e for e in shape if isinstance(e, int) and e)
+    return other
 
 
 def listed(array: Array | Counts, what: str) -> list[Dim]:

@@ -23,16 +23,13 @@ from verified_tir.graph.ir import Array, Graph, Value
 from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_names
 from verified_tir.graph.onnx.convert import CONVERSIONS
 from verified_tir.graph.onnx.converter import Converter, at, name_of, shown
-from verified_tir.graph.onnx.counts import MOVED, Counts, counted, counts, listed, moved
+from verified_tir.graph.onnx.counts import MOST_COUNTED, Counts, computed_of_sizes, counts, listed
 from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions, opset_in
 from verified_tir.graph.onnx.in_advance import computed, fits
 from verified_tir.graph.onnx.inputs import Sizes, input_shapes
 from verified_tir.graph.onnx.schema import Shape, inferred, opset_of, signature, type_of
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import Dim, numbers, product, symbols_of
-
-MOST_COUNTED = 64
-"""Operands with more elements are not shapes."""
 
 MOST_NODES = 50_000
 """Of models that are larger when functions and loops are unrolled, some are endless."""
@@ -221,7 +218,7 @@ class Reader:
                 return
             types = {n: self.type(n, c) for n in node.input if n}
             wanted = inferred(node, c.schema, types, self.arrays, self.imports)
-            if self.shape_of(node) or self.counted(node, wanted):
+            if self.shape_of(node) or computed_of_sizes(self, node, wanted):
                 return
             if all(n in self.arrays for n in node.input if n):
                 self.constant(c, types, wanted)
@@ -321,29 +318,6 @@ class Reader:
             self.know(node.output[0], Counts(whole.array.reshape(()), whole.dtype))
         else:
             self.know(node.output[0], counts(shape[attrs.get("start", 0) : attrs.get("end", len(shape))]))
-        return True
-
-    def counted(self, node: Any, wanted: Mapping[str, tuple[str, Shape]]) -> bool:
-        """Compute a node on sizes that are open."""
-        if not any(n in self.counts for n in node.input) or len(node.output) != 1:
-            return False
-        if any(n and n not in self.counts and n not in self.arrays for n in node.input):
-            return False
-        arrays = {n: self.arrays[n] for n in node.input if n in self.arrays}
-        if any(a.dtype.kind not in "iub" or a.size > MOST_COUNTED for a in arrays.values()):
-            return False
-        operands = [
-            None if not n else self.counts[n].array if n in self.counts else arrays[n].astype(object)
-            for n in node.input
-        ]  # fmt: skip
-        if node.op_type in MOVED:
-            found = moved(node, operands, self.imports)
-        else:
-            found = counted(node.op_type, {a.name: self.attribute(a) for a in node.attribute}, operands)
-        if found is None:
-            return False
-        dtype = wanted[node.output[0]][0]
-        self.know(node.output[0], Counts(found, dtype))
         return True
 
     def know(self, name: str, found: Counts) -> None:
