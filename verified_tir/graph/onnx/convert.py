@@ -11,7 +11,7 @@ import numpy as np
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx import indexing, normalisation, products, quantised, recurrent, resize, shapes, windows
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.registry import CONVERSIONS, conversion, same_operators
+from verified_tir.graph.onnx.registry import CONVERSIONS, conversion, same_operators, with_room
 from verified_tir.graph.operators.shape import axis_of
 
 same_operators({
@@ -29,6 +29,8 @@ same_operators({
     "GatherElements": "gather_elements", "Einsum": "einsum", "ArgMax": "argmax",
     "ArgMin": "argmin", "IsInf": "isinf",
 })  # fmt: skip
+for _name in ("Einsum", "GlobalAveragePool", "LRN"):
+    CONVERSIONS[_name] = with_room(CONVERSIONS[_name])
 
 
 # -- elements ----------------------------------------------------------------------------------------------------------

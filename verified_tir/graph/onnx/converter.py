@@ -12,6 +12,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Value
 from verified_tir.graph.onnx.counts import listed
 from verified_tir.graph.onnx.schema import FLAGS
+from verified_tir.graph.operators.reduction import HALVES
 from verified_tir.graph.sizes import Dim, remedy, shape_text, symbols_of
 
 if TYPE_CHECKING:
@@ -79,6 +80,9 @@ class Converter:
         defaults = {n: reader.attribute(v) for n, a in schema.attributes.items() if (v := a.default_value).name}
         self.attributes = Attributes({a.name: reader.attribute(a) for a in node.attribute}, defaults)
         self.name = name_of(node)
+        self.room = False
+        """Whether operands that are floats of 16 bits are taken as float32."""
+        self._widened: dict[int, Value] = {}
 
     def fail(self, message: str) -> GraphError:
         """An error that names the node."""
@@ -97,7 +101,12 @@ class Converter:
         """The k-th operand as a value of the graph."""
         if not self.has(k):
             raise self.fail(f"operand {k} is missing")
-        return self.reader.value(self.node.input[k], self)
+        found = self.reader.value(self.node.input[k], self)
+        if not self.room or found.dtype not in HALVES:
+            return found
+        if k not in self._widened:
+            self._widened[k] = self.cast(found, "float32")
+        return self._widened[k]
 
     def type_of(self, k: int) -> str:
         """The element type of the k-th operand, of which nothing else matters."""

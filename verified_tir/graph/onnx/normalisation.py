@@ -6,7 +6,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.registry import conversion
+from verified_tir.graph.onnx.registry import conversion, with_room
 from verified_tir.graph.operators.shape import axis_of
 from verified_tir.graph.sizes import numbers
 
@@ -76,6 +76,7 @@ def _hardmax(c: Converter) -> Value:
 
 
 @conversion("InstanceNormalization")
+@with_room
 def _instance_norm(c: Converter) -> Value:
     x = c.value(0)
     if x.rank < 3:

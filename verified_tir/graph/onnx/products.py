@@ -6,7 +6,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.registry import conversion
+from verified_tir.graph.onnx.registry import conversion, with_room
 
 
 def product(c: Converter, a: Value, b: Value) -> Value:
@@ -20,20 +20,16 @@ def product(c: Converter, a: Value, b: Value) -> Value:
     return c.op("squeeze", made, axis=gone) if gone else made
 
 
-def _wide(c: Converter, v: Value) -> Value:
-    """A factor with room for sums: those of 16 bits are computed in 32, as numpy and onnxruntime do."""
-    return c.cast(v, "float32") if v.dtype in ("float16", "bfloat16") else v
-
-
 @conversion("MatMul")
+@with_room
 def _matmul(c: Converter) -> Value:
-    a, b = c.value(0), c.value(1)
-    return c.cast(product(c, _wide(c, a), _wide(c, b)), a.dtype)
+    return product(c, c.value(0), c.value(1))
 
 
 @conversion("Gemm")
+@with_room
 def _gemm(c: Converter) -> Value:
-    a, b = _wide(c, c.value(0)), _wide(c, c.value(1))
+    a, b = c.value(0), c.value(1)
     alpha, beta = c.attributes.get("alpha", 1.0), c.attributes.get("beta", 1.0)
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if np.dtype(a.dtype).kind in "iu" and factor != int(factor):
@@ -43,8 +39,8 @@ def _gemm(c: Converter) -> Value:
     if alpha != 1.0:
         y = c.op("multiply", y, c.constant(alpha, y.dtype, "alpha"))
     if c.has(2) and beta != 0.0:  # nothing is added then, not even 0 times infinity
-        bias = _wide(c, c.value(2))
+        bias = c.value(2)
         if beta != 1.0:
             bias = c.op("multiply", bias, c.constant(beta, bias.dtype, "beta"))
         y = c.op("add", y, bias)
-    return c.cast(y, c.value(0).dtype)
+    return y

@@ -12,7 +12,7 @@ import numpy as np
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.registry import conversion
+from verified_tir.graph.onnx.registry import conversion, with_room
 from verified_tir.graph.sizes import numbers
 
 ACTIVATIONS = {"sigmoid": "sigmoid", "tanh": "tanh", "relu": "nn.relu"}
@@ -186,5 +186,6 @@ class Recurrence:
 
 
 @conversion(*GATES)
+@with_room
 def _recurrent(c: Converter) -> list[Value]:
     return Recurrence(c).run()

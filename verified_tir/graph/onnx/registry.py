@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.operators import OPERATORS
+from verified_tir.graph.operators.reduction import HALVES
 
 Conversion = Callable[[Converter], Value | Sequence[Value]]
 CONVERSIONS: dict[str, Conversion] = {}
@@ -28,6 +29,22 @@ def same_operators(names: Mapping[str, str]) -> None:
     """Register ONNX operators that are operators of graphs, with the same operands and attributes of the same names."""
     for theirs, ours in names.items():
         CONVERSIONS[theirs] = partial(_same, ours)
+
+
+def with_room(function: Conversion) -> Conversion:
+    """A conversion that computes sums: those of floats of 16 bits are of what is in float32, and rounded once, at the
+    end (as in numpy and onnxruntime)."""
+
+    @wraps(function)
+    def converted(c: Converter) -> Value | Sequence[Value]:
+        dtype = c.type_of(0)
+        if dtype not in HALVES:
+            return function(c)
+        c.room = True
+        made = function(c)
+        return c.cast(made, dtype) if isinstance(made, Value) else [c.cast(v, dtype) for v in made]
+
+    return converted
 
 
 RENAMED = {"select_last": "select_last_index", "negative": "detect_negative", "positive": "detect_positive"}

@@ -11,7 +11,7 @@ from typing import Any
 
 from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
-from verified_tir.graph.onnx.registry import conversion
+from verified_tir.graph.onnx.registry import conversion, with_room
 from verified_tir.graph.sizes import numbers
 
 
@@ -103,6 +103,7 @@ def _shape_of_weights(c: Converter, x: Value, w: Value) -> int:
 
 
 @conversion("Conv")
+@with_room
 def _conv(c: Converter) -> Value:
     return convolution(c, *c.values())
 
@@ -116,6 +117,7 @@ def convolution(c: Converter, x: Value, w: Value, *bias: Value) -> Value:
 
 
 @conversion("ConvTranspose")
+@with_room
 def _conv_transpose(c: Converter) -> Value:
     x, w, *bias = c.values()
     rank = _shape_of_weights(c, x, w)
@@ -140,7 +142,7 @@ def _conv_transpose(c: Converter) -> Value:
     return _windows(c, "nn.conv_transpose", (x, w, *bias), each, pads, groups=int(c.attributes["group"]))
 
 
-@conversion("MaxPool", "AveragePool")
+@conversion("MaxPool")
 def _pool(c: Converter) -> Value | list[Value]:
     x = c.value(0)
     rank = _rank(c, x)
@@ -160,3 +162,6 @@ def _pool(c: Converter) -> Value | list[Value]:
     if rank <= 2:
         del each["dilation"]
     return _windows(c, "nn.avg_pool", (x,), each, pads, **counted)
+
+
+conversion("AveragePool")(with_room(_pool))

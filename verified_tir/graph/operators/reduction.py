@@ -25,13 +25,20 @@ REDUCERS = {
 """Of the names that ONNX and Relax have; NaN stays."""
 
 
+HALVES = ("float16", "bfloat16")
+"""Floats that have no room for sums."""
+
+
 def reduced(
     x: Tensor, reducer: CommReducer, axis: Sequence[int], keepdims: bool,
-    of: Callable[[Expr], Expr] = lambda e: e, name: str = "reduce",
+    of: Callable[[Expr], Expr] = lambda e: e, name: str = "reduce", rounded: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The reduction of ``of(element)`` along the axes; sums of 16-bit floats are made in 32 bits, and rounded once."""
+    """The reduction of ``of(element)`` along the axes; sums of 16-bit floats are made in 32 bits, and rounded once.
+
+    :param rounded: whether they are; if not, they stay in 32 bits.
+    """
     size = dims(x)
-    wide = reducer is te.sum and x.dtype in ("float16", "bfloat16")
+    wide = reducer is te.sum and x.dtype in HALVES
     gone = sorted({axis_of(a, len(size)) for a in axis})
     axes = {a: te.reduce_axis((0, size[a]), f"k{a}") for a in gone}
     shape = [1 if k in gone else n for k, n in enumerate(size) if keepdims or k not in gone]
@@ -46,7 +53,7 @@ def reduced(
         return reducer(T.cast(term, "float32") if wide else term, axis=list(axes.values()))
 
     result = te.compute(shape, element, name=name)
-    if wide:
+    if wide and rounded:
         total = result
         result = te.compute(shape, lambda *i: T.cast(total[i], x.dtype), name=f"{name}_rounded")
     return result
@@ -65,20 +72,20 @@ for _name, _reducer in REDUCERS.items():
     _define(_name, _reducer)
 
 
-def counted(x: Tensor, axes: Sequence[int]) -> Expr:
-    """How many elements there are along the axes together, as x has numbers."""
+def counted(x: Tensor, axes: Sequence[int], dtype: str) -> Expr:
+    """How many elements there are along the axes together."""
     size = dims(x)
     count = product(size[a] for a in sorted(set(axes)))
-    return T.cast(widened(count), x.dtype) if isinstance(count, Expr) else const(count, x.dtype)
+    return T.cast(widened(count), dtype) if isinstance(count, Expr) else const(count, dtype)
 
 
 @operator("mean")
 def mean(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
-    """The mean along the axes, all if none are given."""
+    """The mean along the axes, all if none are given; of 16-bit floats it is made in 32 bits, and rounded once."""
     axes = [axis_of(a, x.ndim) for a in (range(x.ndim) if axis is None else axis)]
-    total = reduced(x, te.sum, axes, keepdims, name="sum")
-    count = counted(x, axes)
-    return te.compute(total.shape, lambda *i: total(*i) / count, name="mean")
+    total = reduced(x, te.sum, axes, keepdims, name="sum", rounded=False)
+    count = counted(x, axes, total.dtype)
+    return te.compute(total.shape, lambda *i: T.cast(total(*i) / count, x.dtype), name="mean")
 
 
 @operator("nn.softmax")
@@ -133,7 +140,7 @@ def layer_norm(x: Tensor, gamma: Tensor, beta: Tensor, *, axes: Sequence[int] = 
         if dims(t) != size:
             given = shape_text(dims(t))
             raise GraphError(f"{t.name} has the shape {shape_text(size)} of what is normalised, not {given}")
-    count = counted(x, every)
+    count = counted(x, every, x.dtype)
     total = reduced(x, te.sum, every, True, name="total")
     centred = te.compute(x.shape, lambda *i: x(*i) - at(total, i) / count, name="centred")
     squares = reduced(centred, te.sum, every, True, of=lambda e: e * e, name="squares")
