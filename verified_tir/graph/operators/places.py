@@ -57,17 +57,29 @@ def argmin(x: Tensor, *, axis: int = 0, keepdims: bool = True, select_last: bool
 
 @operator("cumsum")
 def cumsum(x: Tensor, *, axis: int, exclusive: bool = False, reverse: bool = False) -> Tensor:
-    """The sum of the elements up to each along an axis, or from each on; without it if ``exclusive``."""
+    """The sum of the elements up to each along an axis, or from each on; without it if ``exclusive``.
+
+    Of floats it begins with -0.0, which changes nothing; the sum of none is 0.0.
+    """
     size = dims(x)
     a = axis_of(axis, len(size))
     k = te.reduce_axis((0, size[a]), "k")
+    none = const(-0.0 if x.buffer.dtype.is_float else 0, x.dtype)
 
     def element(*i: Var) -> te.Reduce:
         low, high = (i[a], k) if reverse else (k, i[a])
         counts = low < high if exclusive else low <= high
-        return te.sum(T.if_then_else(counts, x[(*i[:a], k, *i[a + 1 :])], const(0, x.dtype)), axis=k)
+        return te.sum(T.if_then_else(counts, x[(*i[:a], k, *i[a + 1 :])], none), axis=k, init=none)
 
-    return te.compute(size, element, name="cumsum")
+    sums = te.compute(size, element, name="cumsum")
+    if not exclusive or not x.buffer.dtype.is_float:
+        return sums
+
+    def of_some(*i: Var) -> Expr:
+        first = i[a].equal(size[a] - 1 if reverse else 0)
+        return T.Select(first, const(0, x.dtype), sums[i])
+
+    return te.compute(size, of_some, name="cumsum_exclusive")
 
 
 @operator("gather_elements")

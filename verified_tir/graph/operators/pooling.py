@@ -145,7 +145,10 @@ def avg_pool2d(
         """How many elements of the window count."""
         first, size = i * windows.strides[k] - before[k], windows.size[k]
         low, high = (-before[k], size + after[k]) if count_include_pad else (0, size)
-        return T.min(first + windows.kernel[k], const(high)) - T.max(first, const(low))
+        found = T.min(first + windows.kernel[k], const(high)) - T.max(first, const(low))
+        last = (windows.counts[k] - 1) * windows.strides[k] - before[k]
+        beyond = windows.kernel[k] - before[k] < low or last > high  # then some windows lie within the padding
+        return T.max(found, const(0)) if beyond else found
 
     reached = windows.after == after
     whole = reached and (count_include_pad or not any((*before, *after)))

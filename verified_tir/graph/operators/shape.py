@@ -306,7 +306,7 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
 
     def near(*i: Var) -> Expr:
         found: list[Expr] = []
-        for v, n, p in zip(i, size, before, strict=True):
+        for v, n, p, q in zip(i, size, before, after, strict=True):
             if isinstance(n, Expr):
                 found.append(v)
                 continue
@@ -315,6 +315,8 @@ def pad(x: Tensor, *, pad_width: Sequence[int], pad_value: float = 0.0, pad_mode
                 found.append(T.floormod(k, const(max(n, 1))))
                 continue
             if pad_mode == "reflect":
+                if n > 1 and max(p, q) >= n:  # there and back, several times
+                    k = T.floormod(k, const(2 * (n - 1)))
                 k = T.max(k, 0 - k)
                 k = T.min(k, 2 * (n - 1) - k)
             found.append(T.min(T.max(k, const(0)), const(n - 1)))
