@@ -403,7 +403,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "`Resize` with NaN or infinities", ("Resize", "Upsample"), "any",
         lambda o: o.node.attributes.get("mode", "nearest") != "nearest" and (nan(o) or infinite(o)),
         "multiplies them by weights of 0", "along axes that do not change, too",
-        "passes over elements with a weight of 0",
+        "multiplies them by weights of 0, but for neighbours whose weight is 0 at all places of the axis",
     ),
     Difference(
         "`ConvTranspose` in groups, with a bias", ("ConvTranspose",), "onnxruntime",
@@ -485,6 +485,11 @@ DIFFERENCES: tuple[Difference, ...] = (
         "`ReduceSum`, `ReduceMean`, `ReduceL1` of floats of 16 bits", ("ReduceSum", "ReduceMean", "ReduceL1"),
         "neither", lambda o: halves(o) and not nan(o) and not infinite(o),
         "rounds each sum of two", "in float32, or not known there", "in float32, rounded once", rounded_once,
+    ),
+    Difference(
+        "`CumSum` with `exclusive`, of -0.0", ("CumSum",), "reference",
+        lambda o: bool(o.node.attributes.get("exclusive", 0)) and other_zeros(o),
+        "-0.0", "0.0", "-0.0, and 0.0 where there is nothing to be added",
     ),
     Difference(
         "Sums and products of integers that are too large",
