@@ -59,6 +59,7 @@ CASES: list[tuple[Any, tuple[int, ...], list[int]]] = [
            f=2**18), (2**15,), [0]),
     (model([NARROW, node("Add", "i c", "y")], 1, 17, INT32, c=np.int32(2**31 - 5)), (9,), [4 - 2**31]),
     (model([node("Mul", "s s", "p"), node("Mul", "p p", "y")], 1), (2**16,), [0]),
+    (model([node("Mul", "s f", "p"), node("Cast", "p", "y", to=INT32)], 1, 17, INT32, f=2**31), (3,), [-(2**31)]),
     (model([node("Mul", "s f", "p"), node("Div", "p s", "y")], 1, f=4), (0,), [0]),
     (model([node("Mul", "s f", "p"), node("Div", "p s", "y")], 1, f=4), (5,), [4]),
     (model([node("Max", "s o", "m"), node("Mul", "m f", "p"), node("Div", "p m", "y")], 1, f=4, o=1), (0,), [4]),

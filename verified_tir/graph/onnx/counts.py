@@ -32,6 +32,7 @@ from verified_tir.graph.sizes import (
     smaller,
 )
 from verified_tir.ir.expr import Binary, Expr, Var
+from verified_tir.ir.node import IRError
 from verified_tir.ir.poly import as_poly
 from verified_tir.ir.sugar import binary
 
@@ -119,7 +120,7 @@ def counted(op: str, attributes: Attributes, operands: Sequence[Array | None]) -
     """
     try:
         return _FOLDS[op](attributes, operands) if op in _FOLDS else None
-    except _Unknown:
+    except (_Unknown, IRError):  # sizes have no numbers beyond int32
         return None
 
 
