@@ -26,12 +26,12 @@ from verified_tir.ir.stmt import Allocate, Block, For, Seq, Stmt, Store
 from verified_tir.ir.visit import sub_statements
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite, expressions
-from verified_tir.lower.batch import attempt_all, simplify_everywhere
 from verified_tir.lower.passes import Lowering, Pass
 from verified_tir.schedule.edits import rewritten
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.tactics.contextual import contextual_rewrites
 from verified_tir.schedule.tactics.propagate import propagate_values
+from verified_tir.schedule.tactics.simplify import attempt_all, simplify
 from verified_tir.schedule.tactics.tidy import remove_empty
 from verified_tir.schedule.tactics.view_offsets import shorten_views
 
@@ -57,7 +57,7 @@ class Simplify(Pass):
             shorten_views(work.session)
             _store_back(work.session)
             propagate_values(work.session)
-            simplify_everywhere(work.session)
+            simplify(work.session)
             remove_empty(work.session)
             if work.session.func is before:
                 break

@@ -5,7 +5,7 @@ The simplifier is untrusted; each expression that it changes is a ``rewrite`` of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from verified_tir.index.bounds import Bounds, Ranges
@@ -20,7 +20,7 @@ from verified_tir.ir.stmt import Allocate, Assume, Block, For, If, LetStmt, Seq,
 from verified_tir.ir.visit import nodes_of, sub_statements
 from verified_tir.kernel.rules.erase import Erase
 from verified_tir.kernel.rules.rewrite import ExprPath, Rewrite
-from verified_tir.schedule.edits import largest_parts, rewritten
+from verified_tir.schedule.edits import largest_parts, rewritten, together
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.tactics.branches import decide_branches
 from verified_tir.schedule.tactics.conditionals import merge_conditionals
@@ -39,7 +39,22 @@ def simplify(session: Session, under: Path = ()) -> int:
 
 def simplify_expressions(session: Session, under: Path = ()) -> int:
     """Replace index expressions and conditions by shorter ones, outermost first."""
-    return sum(session.attempt(rule) for rule in proposed_rewrites(session, under))
+    return attempt_all(session, proposed_rewrites(session, under))
+
+
+def attempt_all(session: Session, rules: Sequence[Rewrite]) -> int:
+    """Take all rewrites that the kernel allows, in one step if it allows them all; gives how many.
+
+    If they are refused together, the halves are tried, and so on down to the one that is refused.
+    """
+    if not rules:
+        return 0
+    if session.attempt(together(rules)):
+        return len(rules)
+    if len(rules) == 1:
+        return 0
+    half = len(rules) // 2
+    return attempt_all(session, rules[:half]) + attempt_all(session, rules[half:])
 
 
 def proposed_rewrites(session: Session, under: Path = ()) -> list[Rewrite]:
