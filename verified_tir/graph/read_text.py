@@ -14,6 +14,7 @@ from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, TensorType, Value
 from verified_tir.graph.operators import result_types
 from verified_tir.graph.relax_attributes import our_name, ours, positional
+from verified_tir.graph.relax_operators import read_as
 from verified_tir.graph.sizes import Dim, normal, symbol, symbols_of
 from verified_tir.index.parse import parse_index_map
 from verified_tir.ir.func import PrimFunc
@@ -36,10 +37,14 @@ _INTEGERS = ("int32", "int64")
 class GraphReader:
     """Reads the bindings of one function."""
 
-    def __init__(self, functions: Mapping[str, PrimFunc], arrays: Mapping[str, Array], filename: str) -> None:
+    def __init__(
+        self, functions: Mapping[str, PrimFunc], arrays: Mapping[str, Array], filename: str, relax: bool = False
+    ) -> None:
+        """:param relax: whether operators are those of Relax, and not those of this package."""
         self.functions = functions
         self.arrays = arrays
         self.filename = filename
+        self.relax = relax
         self.values: dict[str, Value] = {}
         self.tuples: dict[str, tuple[Value, ...]] = {}
         """Names of several values together, as Relax binds what has several results."""
@@ -225,6 +230,8 @@ class GraphReader:
         values = [v for a in (*call.args[:first], *call.args[first + len(behind) :]) for v in self.several(g, a)]
         types = [v.type for v in values]
         attrs = ours(op, types, attrs)
+        if self.relax:
+            op, attrs = read_as(op, types, attrs)
         return self.named(g, op, values, result_types(op, types, attrs), attrs, None, names)
 
     def types_of_call(self, call: ast.Call, function: ast.expr, shape: list[ast.expr]) -> list[TensorType]:

@@ -21,7 +21,7 @@ _POSITIONAL = _OPERANDS | {
     "pad": ("pad_width", "pad_value"), "astype": ("dtype",), "concat": ("axis",), "expand_dims": ("axis",),
     "nn.leaky_relu": ("alpha",),
     "nn.softmax": ("axis",), "permute_dims": ("axes",), "split": ("indices_or_sections", "axis"),
-    "squeeze": ("axis",), "take": ("axis",),
+    "squeeze": ("axis",), "strided_slice": ("axes", "begin", "end", "strides"), "take": ("axis",),
     **dict.fromkeys(("sum", "prod", "max", "min", "mean"), ("axis", "keepdims")),
 }  # fmt: skip
 """Attributes that may be given without their name."""
@@ -38,6 +38,9 @@ _USUAL: dict[str, dict[str, Sequence[Any]]] = {
     "nn.layer_norm": {"center": [True], "scale": [True]},
     "layout_transform": {"axis_separators": [None, [], ()], "input_axis_separators": [None, [], ()]},
     "take": {"mode": ["fast"]},
+    "cumsum": {"dtype": [None, "", "void"]},
+    "nn.softplus": {"beta": [1.0], "threshold": [20.0]},
+    "strided_slice": {"assume_inbound": [False]},
 }  # fmt: skip
 """Attributes that operators here do not have, with the values that mean what the operator here does."""
 

@@ -20,6 +20,7 @@ import numpy as np
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph
 from verified_tir.graph.read_text import GraphReader
+from verified_tir.graph.relax_operators import is_relax
 from verified_tir.graph.write_text import graph_text, is_written, names_of
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import parse
@@ -52,6 +53,9 @@ def parse_graph(
 ) -> Graph:
     """The graph that a text describes: functions one after the other, or a module of Relax as TVM prints it.
 
+    In a module of Relax (a class, a text with dataflow blocks, or one that begins as TVM's do) operators mean what they
+    mean in TVM; one of which this is not known is refused.
+
     :param constants: the arrays of ``R.constant``, by name.
     :param name: which function of Relax, if there are several; ``main`` unless said.
     :raises GraphError: for a mistake, with its line and column; a mistake in a PrimFunc raises ScriptError.
@@ -71,7 +75,8 @@ def parse_graph(
             if key in functions:
                 raise GraphError(f"{filename}: there are two functions called {key}")
             functions[key] = f
-    return GraphReader(functions, constants or {}, filename).read(graph)
+    relax = is_relax(text, graph not in tree.body)
+    return GraphReader(functions, constants or {}, filename, relax).read(graph)
 
 
 class _Parts:

@@ -14,24 +14,16 @@ from verified_tir.graph.ir import Array, Graph, Node, Value
 from verified_tir.graph.names import Names, identifier
 from verified_tir.graph.program import program_of
 from verified_tir.graph.relax_attributes import operand_names, relax_name, theirs
+from verified_tir.graph.relax_operators import COMPARING, SAME
 from verified_tir.graph.sizes import dim_text
 from verified_tir.graph.write_text import is_written, names_of
 from verified_tir.index.map import IndexMap
-from verified_tir.ir.expr import Expr
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.expr import Binary, Call, Expr, Not
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
-from verified_tir.ir.visit import free_vars
-
-_SAME = frozenset({
-    "abs", "add", "astype", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast_to", "ceil", "clip",
-    "concat", "cos", "cosh", "equal", "erf", "exp", "expand_dims", "floor", "greater", "greater_equal", "less",
-    "layout_transform", "less_equal", "log", "logical_and", "logical_not", "logical_or", "matmul", "max", "maximum",
-    "mean", "min", "minimum", "multiply", "negative", "nn.avg_pool2d", "nn.conv2d", "nn.conv2d_transpose", "nn.gelu",
-    "nn.gelu_tanh", "nn.layer_norm", "nn.leaky_relu", "nn.log_softmax", "nn.max_pool2d", "nn.relu", "nn.silu",
-    "nn.softmax", "permute_dims", "power", "prod", "reshape", "rsqrt", "sigmoid", "sin", "sinh", "split", "sqrt",
-    "squeeze", "subtract", "sum", "tan", "tanh", "where",
-})  # fmt: skip
-"""Operators that Relax has under the same names, with attributes of the same meaning."""
+from verified_tir.ir.visit import free_vars, rewrite
+from verified_tir.script import tir as T  # noqa: N812
 
 
 def relax_text(graph: Graph, class_name: str = "Module") -> str:
@@ -103,7 +95,7 @@ class _Writer:
 
     def call(self, n: Node) -> str:
         inputs = [self.values[v] for v in n.inputs]
-        if n.op in _SAME and not _differs(n):
+        if n.op in SAME | COMPARING and not _differs(n):
             return f"R.{relax_name(n.op)}({', '.join(self.arguments(n, inputs))})"
         types = ", ".join(map(_type, n.outputs))
         types = types if len(n.outputs) == 1 else f"[{types}]"
@@ -113,6 +105,7 @@ class _Writer:
     def arguments(self, n: Node, inputs: list[str]) -> list[str]:
         """Operands and attributes as Relax takes them."""
         attrs = {} if n.op == "matmul" else theirs(n.op, n.attrs)
+        attrs.pop("by_comparison", None)
         if n.op in ("reshape", "broadcast_to"):
             attrs["shape"] = n.output.dims
         operands = [f"({', '.join(inputs)},)"] if n.op == "concat" else inputs
@@ -126,18 +119,22 @@ class _Writer:
             n.func if n.func is not None else (n.op, repr(sorted(n.attrs.items())), *(v.type for v in n.inputs))
         )
         if key not in self.programs:
-            f = program_of(n)
+            f = rewrite(program_of(n), _nan_test)
             self.programs[key] = self.names.fresh(identifier(f.name)), f
         return self.programs[key][0]
 
 
 def _differs(n: Node) -> bool:
     """Whether an operator of the same name does something else in Relax, for these operands or attributes."""
+    if n.op in COMPARING:
+        return "float" in n.inputs[0].dtype and not n.attrs.get("by_comparison")
     match n.op:
         case "nn.conv2d" | "nn.conv2d_transpose":
             return len(n.inputs) != 2  # no bias there
         case "matmul":
             return any(n.attrs.values())  # nothing is transposed there
+        case "astype":  # a float that an integer type does not hold is undefined there
+            return "float" in n.inputs[0].dtype and "int" in n.output.dtype
         case "expand_dims":
             return len(n.attrs["axis"]) != 1  # several are counted otherwise
         case "layout_transform":  # padding is undefined here unless a value is said, and 0 there
@@ -146,6 +143,16 @@ def _differs(n: Node) -> bool:
         case "split":
             return any(v.type.is_open for v in n.outputs)
     return False
+
+
+def _nan_test(node: Any) -> Any:
+    """``isnan(x)`` where floats are compared with themselves, which TVM takes for equal."""
+    match node:
+        case Binary(op="eq" | "ne" as op, a=x, b=y) if x.dtype.is_float and structural_equal(x, y):
+            return T.isnan(x) if op == "ne" else Not(T.isnan(x))
+        case Not(a=Not(a=Call(op="isnan") as test)):
+            return test
+    return None
 
 
 def _type(v: Value) -> str:

@@ -121,6 +121,18 @@ def least(a: Expr, b: Expr) -> Expr:
     return T.Select(is_nan(a), a, T.min(a, b)) if a.dtype.is_float else T.min(a, b)
 
 
+def by_comparison(name: str, doc: str, otherwise: Callable[..., Expr], compared: Callable[..., Expr]) -> None:
+    """Register an operator with the attribute ``by_comparison``: what comparisons make of NaN and -0.0, as in TVM."""
+
+    def of(x: Expr, *, by_comparison: bool = False) -> Expr:
+        return (compared if by_comparison else otherwise)(x)
+
+    def of_two(a: Expr, b: Expr, *, by_comparison: bool = False) -> Expr:
+        return (compared if by_comparison else otherwise)(a, b)
+
+    elementwise(name, doc)(of_two if name in ("maximum", "minimum") else of)
+
+
 def clipped(x: Expr, low: Expr, high: Expr) -> Expr:
     """No less than ``low``, and no more than ``high``, which decides; NaN stays, since it stands on the right."""
     return T.min(high, T.max(low, x))
@@ -140,8 +152,6 @@ _BINARY: dict[str, tuple[str, Callable[[Expr, Expr], Any]]] = {
     "subtract": ("a - b", lambda a, b: a - b),
     "multiply": ("a * b", lambda a, b: a * b),
     "divide": ("a / b; of integers rounded towards zero, and 0 where b is", _quotient),
-    "maximum": ("the greater of a and b, NaN if one is", greatest),
-    "minimum": ("the lesser of a and b, NaN if one is", least),
     "power": ("a to the power of b", te.power),
     "less": ("a < b", lambda a, b: a < b),
     "less_equal": ("a <= b", lambda a, b: a <= b),
@@ -192,13 +202,18 @@ def _sign(x: Expr) -> Expr:
     return T.Select(x > zero, one, T.Select(x < zero, negative, rest))
 
 
+def _compared_sign(x: Expr) -> Expr:
+    zero, one = const(0, x.dtype), _one(x)
+    signed = x.dtype.is_float or x.dtype.min_value < 0
+    return T.Select(zero < x, one, T.Select(x < zero, -one, zero) if signed else zero)
+
+
 def _bounded_line(x: Expr, alpha: float, beta: float) -> Expr:
     line = x * const(alpha, x.dtype) + const(beta, x.dtype)
     return clipped(line, const(0, x.dtype), _one(x))
 
 
 _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
-    "nn.relu": ("max(0, x), which keeps NaN and -0.0", lambda x: T.max(const(0, x.dtype), x)),
     "nn.gelu": ("x/2 · (1 + erf(x/√2))", _gelu),
     "nn.gelu_tanh": ("gelu by the hyperbolic tangent: x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))", _gelu_tanh),
     "nn.softplus": ("log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|))", _softplus),
@@ -215,7 +230,6 @@ _UNARY: dict[str, tuple[str, Callable[[Expr], Any]]] = {
     "floor": ("rounded down", te.floor),
     "ceil": ("rounded up", te.ceil),
     "round": ("rounded to the nearest whole number, to the even one of two", te.nearbyint),
-    "sign": ("1, 0 or -1; NaN stays", _sign),
     "sin": ("the sine", te.sin),
     "cos": ("the cosine", te.cos),
     "tan": ("the tangent", te.tan),
@@ -240,10 +254,20 @@ for _name, (_text, _map) in _UNARY.items():
     _define_unary(_name, _text, _map)
 
 
+by_comparison("maximum", "The greater of a and b, NaN if one is; ``a > b ? a : b`` by comparison.", greatest, T.max)
+by_comparison("minimum", "The lesser of a and b, NaN if one is; ``a < b ? a : b`` by comparison.", least, T.min)
+by_comparison(
+    "nn.relu", "max(0, x), which keeps NaN and -0.0; ``x > 0 ? x : 0`` by comparison, which makes 0 of them.",
+    lambda x: T.max(const(0, x.dtype), x), lambda x: T.max(x, const(0, x.dtype)),
+)  # fmt: skip
+by_comparison("sign", "1, 0 or -1; NaN stays, and is 0 by comparison.", _sign, _compared_sign)
+
+
 @elementwise("clip")
-def _clip(x: Expr, *, min: float, max: float) -> Expr:
-    """No less than ``min`` and no more than ``max``; NaN stays."""
-    return clipped(x, const(min, x.dtype), const(max, x.dtype))
+def _clip(x: Expr, *, min: float, max: float, by_comparison: bool = False) -> Expr:
+    """No less than ``min`` and no more than ``max``; NaN stays, and is ``max`` by comparison, as in TVM."""
+    low, high = const(min, x.dtype), const(max, x.dtype)
+    return T.max(T.min(x, high), low) if by_comparison else clipped(x, low, high)
 
 
 @elementwise("nn.leaky_relu")

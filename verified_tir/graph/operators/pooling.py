@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from verified_tir import te
@@ -40,22 +40,28 @@ def max_pool(
 def max_pool2d(
     x: Tensor, *, pool_size: Sequence[int], strides: Sequence[int] = (1, 1), padding: Sequence[int] = (0, 0, 0, 0),
     dilation: Sequence[int] = (1, 1), ceil_mode: bool = False, layout: str = "NCHW", out_layout: str = "",
+    by_comparison: bool = False,
 ) -> Tensor:  # fmt: skip
     """Greatest element of each window of x[n, c, h, w]; padding never wins, nor does NaN (as in onnxruntime).
 
-    ``layout`` and ``out_layout`` (the same unless said) are other orders.
+    ``layout`` and ``out_layout`` (the same unless said) are other orders.  With ``by_comparison``, as in TVM, the
+    padding is the least finite value, and a NaN counts where it is the last element of a window.
     """
     x = arranged(x, layout, "NCHW")
     _image(x)
     windows = windows_over(x, pool_size, **over_two("max_pool2d", strides, padding, dilation), ceil=ceil_mode)
-    return _greatest("max_pool2d", x, windows, out_layout or layout)
+    reducer, least = (te.max, te.min_value) if by_comparison else (MAX, least_value)
+    return _greatest("max_pool2d", x, windows, out_layout or layout, reducer, least)
 
 
-def _greatest(name: str, x: Tensor, windows: Windows, layout: str = "") -> Tensor:
-    big, axes = surrounded(x, windows.before, windows.after, least_value(x.dtype)), windows.axes()
+def _greatest(
+    name: str, x: Tensor, windows: Windows, layout: str = "", reducer: CommReducer = MAX,
+    least: Callable[[str], Expr] = least_value,
+) -> Tensor:  # fmt: skip
+    big, axes = surrounded(x, windows.before, windows.after, least(x.dtype)), windows.axes()
 
     def element(b: Var, c: Var, *i: Var) -> te.Reduce:
-        return MAX(big[(b, c, *windows.places(i, axes))], axis=axes)
+        return reducer(big[(b, c, *windows.places(i, axes))], axis=axes)
 
     shape = windows.shape(*dims(x)[:2])
     return computed(shape, element, name, layout) if layout else te.compute(shape, element, name=name)

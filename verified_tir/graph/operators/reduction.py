@@ -59,6 +59,20 @@ def reduced(
     return result
 
 
+def _define_extreme(name: str, reducer: CommReducer, compared: CommReducer) -> None:
+    def define(
+        x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False, by_comparison: bool = False
+    ) -> Tensor:
+        every = list(range(x.ndim)) if axis is None else list(axis)
+        return reduced(x, compared if by_comparison else reducer, every, keepdims, name=name) if every else x
+
+    define.__doc__ = (
+        f"The {name} along the axes, all if none are given; NaN if there is one.\n\n"
+        "By comparison, as in TVM, elements are compared with what was found, from the last finite value on."
+    )
+    operator(name)(define)
+
+
 def _define(name: str, reducer: CommReducer) -> None:
     def define(x: Tensor, *, axis: Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
         every = list(range(x.ndim)) if axis is None else list(axis)
@@ -68,8 +82,10 @@ def _define(name: str, reducer: CommReducer) -> None:
     operator(name)(define)
 
 
-for _name, _reducer in REDUCERS.items():
-    _define(_name, _reducer)
+for _name in ("sum", "prod"):
+    _define(_name, REDUCERS[_name])
+for _name, _compared in {"max": te.max, "min": te.min}.items():
+    _define_extreme(_name, REDUCERS[_name], _compared)
 
 
 def counted(x: Tensor, axes: Sequence[int], dtype: str) -> Expr:
