@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, TypeAlias, get_args
 
@@ -288,13 +289,21 @@ _FOLDED: Final[dict[str, Callable[[int, int], int]]] = {
 }  # fmt: skip
 
 
+MATCHED: ContextVar[Callable[[e.BinaryOp, ExprLike, ExprLike], tuple[e.Expr, e.Expr]] | None] = ContextVar(
+    "MATCHED", default=None
+)
+"""How operands meet where a Python number does not take the other operand's type, which is in ``te.compute``."""
+
+
 def binary(op: e.BinaryOp, left: ExprLike, right: ExprLike) -> e.Expr:
     """``left op right``; Python numbers take the other operand's type; a scalar is broadcast where the other operand
     has lanes, and integer constants fold.
 
     Folding happens only where it is an identity of index arithmetic (constants that fit, ``x+0``, ``x*1``).
     """
-    if isinstance(left, e.Expr):
+    if (match := MATCHED.get()) is not None:
+        a, b = match(op, left, right)
+    elif isinstance(left, e.Expr):
         a, b = left, as_expr(right, left.dtype)
     else:
         b = as_expr(right)

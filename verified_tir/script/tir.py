@@ -26,7 +26,7 @@ from verified_tir.ir.script.dtypes import dtype_named, is_dtype_name
 from verified_tir.ir.script.python import from_python
 from verified_tir.ir.script.values import converted as _convert
 from verified_tir.ir.script.values import unified
-from verified_tir.ir.sugar import ExprLike, all_of, any_of, as_expr, const
+from verified_tir.ir.sugar import MATCHED, ExprLike, all_of, any_of, as_expr, const
 
 __all__ = [
     "And", "Broadcast", "Buffer", "Cast", "Not", "Or", "Ramp", "Select", "cast", "ceildiv", "floordiv", "floormod",
@@ -172,8 +172,14 @@ def undef(dtype: str | DType = "float32") -> Expr:
     return Undef(DType.parse(dtype))
 
 
+def _pair(op: BinaryOp, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
+    """Two operands of one type."""
+    match = MATCHED.get()
+    return unified(a, b, None) if match is None else match(op, a, b)
+
+
 def _binary(op: BinaryOp, a: ExprLike, b: ExprLike) -> Expr:
-    return Binary(op, *unified(a, b, None))
+    return Binary(op, *_pair(op, a, b))
 
 
 def min(a: ExprLike, b: ExprLike) -> Expr:
@@ -208,7 +214,7 @@ def truncmod(a: ExprLike, b: ExprLike) -> Expr:
 
 def ceildiv(a: ExprLike, b: ExprLike) -> Expr:
     """The quotient rounded up: ``(a + b - 1) // b``."""
-    x, y = unified(a, b, None)
+    x, y = _pair("add", a, b)
     return (x + y - 1) // y
 
 
@@ -229,12 +235,12 @@ def Not(a: ExprLike) -> Expr:  # noqa: N802
 
 def if_then_else(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:
     """One of two values; the other is not evaluated."""
-    return IfThenElse(as_expr(condition, BOOL), *unified(true_value, false_value, None))
+    return IfThenElse(as_expr(condition, BOOL), *_pair("add", true_value, false_value))
 
 
 def Select(condition: ExprLike, true_value: ExprLike, false_value: ExprLike) -> Expr:  # noqa: N802
     """One of two values; both are evaluated."""
-    return _Select(as_expr(condition, BOOL), *unified(true_value, false_value, None))
+    return _Select(as_expr(condition, BOOL), *_pair("add", true_value, false_value))
 
 
 def Cast(dtype: str | DType, value: ExprLike) -> Expr:  # noqa: N802
@@ -272,6 +278,8 @@ def _pure(name: str) -> Callable[..., Expr]:
         like = next((a.dtype for a in args if isinstance(a, Expr)), None)
         if like is None and info.operands == "float":
             like = DType("float", 32)
+        if len(args) == 2 and MATCHED.get() is not None and any(isinstance(a, float) for a in args):
+            args = _pair("add", *args)
         made = tuple([as_expr(a, like) for a in args])
         have = made[0].dtype
         result = {"bool": BOOL.with_lanes(have.lanes), "given": DType("int", 32, have.lanes)}.get(info.result, have)

@@ -16,6 +16,7 @@ from verified_tir.ir.expr import Binary, Expr, Var
 from verified_tir.ir.numpy_types import numpy_dtype
 from verified_tir.ir.sugar import ExprLike, as_expr, const
 from verified_tir.te.errors import TEError
+from verified_tir.te.numbers import as_in_tvm
 
 _domains: WeakKeyDictionary[Var, tuple[Expr, Expr]] = WeakKeyDictionary()
 
@@ -97,7 +98,8 @@ class Reduce:
         """The values after one more iteration."""
         alone = len(self.values) == 1
         before, after = (so_far[0], self.values[0]) if alone else (tuple(so_far), self.values)
-        exprs = self._exprs(self.reducer.combine(before, after))
+        with as_in_tvm():
+            exprs = self._exprs(self.reducer.combine(before, after))
         for e, v in zip(exprs, self.values, strict=True):
             if e.dtype is not v.dtype:
                 raise TEError(f"{self.reducer.name} makes {e.dtype} of {v.dtype}; a reducer keeps the type")

@@ -19,6 +19,7 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.sugar import ExprLike, as_expr
 from verified_tir.ir.visit import walk
 from verified_tir.te.errors import TEError
+from verified_tir.te.numbers import as_in_tvm
 from verified_tir.te.reduction import Reduce
 
 ShapeLike: TypeAlias = "Sequence[ExprLike] | ExprLike"
@@ -192,7 +193,8 @@ def compute(shape: ShapeLike, fcompute: Callable[..., Any], name: str = "compute
     del tag
     extents = _extents(shape, name)
     axes = tuple(Var.fresh(n, INT32) for n in _parameters(fcompute, len(extents), name))
-    made = fcompute(*axes)
+    with as_in_tvm():
+        made = fcompute(*axes)
     parts = tuple(made) if isinstance(made, (tuple, list)) else (made,)
     reduce = parts[0] if len(parts) == 1 and isinstance(parts[0], Reduce) else None
     values: tuple[Expr, ...] = ()

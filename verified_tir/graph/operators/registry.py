@@ -20,6 +20,7 @@ from verified_tir.ir.dtype import INT32
 from verified_tir.ir.expr import Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
+from verified_tir.te.numbers import of_the_other_operand
 from verified_tir.te.tensor import Tensor
 
 
@@ -105,7 +106,8 @@ def define(
     names = [*op.operands, *(f"x{k}" for k in range(len(op.operands), len(types)))]
     inputs = [te.placeholder(t.dims, held_as(t.dtype), name=n) for t, n in zip(types, names, strict=False)]
     try:
-        made = op.define(*inputs, **attrs)
+        with of_the_other_operand():
+            made = op.define(*inputs, **attrs)
     except (GraphError, te.TEError, IRError) as problem:
         raise GraphError(f"{where or name}: {problem}") from None
     results = list(made) if isinstance(made, (tuple, list)) else [made]
@@ -168,7 +170,8 @@ def legalize(name: str, types: Sequence[TensorType], attrs: Mapping[str, Any], w
             raise GraphError(f"{where or name}: the size of no dimension here is {unseen[0].name}; {remedy(unseen)}")
         inputs, results = found
     try:
-        return te.create_prim_func([*inputs, *results], name.replace(".", "_"), empty=True)
+        with of_the_other_operand():
+            return te.create_prim_func([*inputs, *results], name.replace(".", "_"), empty=True)
     except (te.TEError, IRError) as problem:  # elements are computed when they are asked for
         raise GraphError(f"{where or name}: {problem}") from None
 
