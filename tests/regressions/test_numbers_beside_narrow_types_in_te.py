@@ -1,7 +1,5 @@
 """In tensor expressions a Python number had the type of what it meets: ``A[i] * 2`` of int8 wrapped, and ``A[i] * 0.5``
 of float16 was rounded, where TVM computes in int32 and float32.
-
-Finding: TVM interop | wrong-value | a number has the type of what it meets
 """
 
 from __future__ import annotations

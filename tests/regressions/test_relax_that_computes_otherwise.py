@@ -1,8 +1,6 @@
 """Texts of Relax were read as if each operator was the one of the same name here.  The remainder of integers had the
 divisor's sign, attributes that are not said had ONNX's values, and NaN and -0.0 stayed where TVM's comparisons drop
 them; and what was written for TVM computed otherwise there.
-
-Finding: graphs | wrong-value | operators of the same name in Relax
 """
 
 from __future__ import annotations
