@@ -142,6 +142,6 @@ def test_arguments_that_make_no_sense(step: Steps, reason: str) -> None:
     not_applicable(TWICE, step, reason)
 
 
-def test_the_order_of_iteration_variables_changes_nothing() -> None:
+def test_the_order_of_iteration_variables_changes_no_loop() -> None:
     s = accepted(TWICE, lambda s: s.reorder_block_iter_var("B", [1, 0]))
     assert s.func is s.steps[0].after

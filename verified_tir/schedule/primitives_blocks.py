@@ -208,8 +208,8 @@ class BlockPrimitives(Primitives):
     def reorder_block_iter_var(self, block: str, new_order: Sequence[int]) -> None:
         """Put the iteration variables of a block into another order, as TVM does.
 
-        Blocks are expanded here, and their iteration variables are the loops around them: the arguments are checked,
-        and the program stays as it is.  ``reorder`` changes the order of the loops.
+        Blocks are expanded here, and their iteration variables are the loops around them: the program stays as it is,
+        and later steps count the variables in the new order.  ``reorder`` changes the order of the loops.
 
         :param new_order: the number of each iteration variable, in the new order.
         :raises ScheduleError: if the numbers are not those of all iteration variables, each once.

@@ -34,6 +34,7 @@ from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict import Discharged
 from verified_tir.schedule.codes import CALL_DOES_NOT_FIT
 from verified_tir.schedule.copies import block_of_copy
+from verified_tir.schedule.declared_axes import declared_axes
 from verified_tir.schedule.errors import NotApplicable, ScheduleError, refused_by
 from verified_tir.schedule.functions import program_of, with_contraction
 from verified_tir.schedule.intrinsic import Intrinsic
@@ -157,7 +158,7 @@ class Schedule(
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
-        self._session = Session(reflexive(expanded, definite=True), prover)
+        self._session = Session(reflexive(expanded, definite=True), prover, axes=declared_axes(program))
         seconds = time.perf_counter() - start
         self._records.append(StepRecord("program", program.name, obligations, seconds, program, expanded))
         for block, function in owed:

@@ -82,6 +82,11 @@ class Session:
     """Loops that a step rebuilt: old variable to new one, so that handles stay good."""
     gone: dict[Var, str] = field(default_factory=dict)
     """Loops that a step replaced: what became of them."""
+    axes: dict[str, tuple[Var, ...]] = field(default_factory=dict)
+    """By block, the loops that are its iteration variables, where their order is known to be another one than that in
+    which they first stood around it (see ``block_domain``)."""
+    parts: dict[Var, tuple[Var, ...]] = field(default_factory=dict)
+    """Loops that were split: into which."""
     races: list[Discharged] = field(default_factory=list)
     """What was proved on the way of the marked loops that steps could have spoiled."""
     waiting: frozenset[Var] = frozenset()
@@ -131,12 +136,12 @@ class Session:
     @contextmanager
     def atomic(self) -> Iterator[None]:
         """All of the steps in the block, or none: whatever is raised there, the session is as it was before."""
-        before = (self.theorem, self.waiting, dict(self.renamed), dict(self.gone))
+        before = (self.theorem, self.waiting, dict(self.renamed), dict(self.gone), dict(self.axes), dict(self.parts))
         races = len(self.races)
         try:
             yield
         except BaseException:
-            self.theorem, self.waiting, self.renamed, self.gone = before
+            self.theorem, self.waiting, self.renamed, self.gone, self.axes, self.parts = before
             del self.races[races:]
             raise
 

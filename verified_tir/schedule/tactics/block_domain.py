@@ -1,13 +1,13 @@
 """The iteration domain of a block: which loops are its iteration variables, and maps of these.
 
 Blocks are expanded when a program is taken, so a block's iteration variables are the loops around it, up to the next
-block.  They are counted in the order in which they stood when the block first appeared: a later ``reorder`` of the
-loops does not change the order of TVM's iteration variables either.
+block.  They are counted in the order in which the block declares its axes, or else in that in which they stood when the
+block first appeared: a later ``reorder`` of the loops does not change the order of TVM's iteration variables either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from verified_tir.index.bounds import Ranges
@@ -34,26 +34,60 @@ def scope_of(session: Session, path: Path) -> int:
 
 
 def block_loops(session: Session, block: str) -> list[For]:
-    """The loops that are a block's iteration variables, in the order of these."""
+    """The loops that are a block's iteration variables, in the order of these.
+
+    :raises TacticFailed: if that is not known.
+    """
+    found = loops_in_order(session, block)
+    if found is None:
+        names = ", ".join(v.name for v in session.axes[block])
+        raise fail(
+            f"block {block} declares its iteration variables in another order ({names}) than that of its loops, which "
+            "are others now: their order is not known; take this step earlier",
+            session.block(block)[0],
+            code=codes.NOT_OF_THIS_FORM,
+        )
+    return found
+
+
+def loops_in_order(session: Session, block: str) -> list[For] | None:
+    """The loops that are a block's iteration variables, in the order of these; ``None`` if it is not known."""
     path, _ = session.block(block)
     now = session.loops_around(path, scope_of(session, path))
-    first = [session.current(v) for v in _first_order(session, block)]
+    declared = session.axes.get(block)
+    first = _as_they_are(session, declared or next(_orders(session, block), []))
     by_var = {s.var: s for s in now}
     if len(first) == len(now) and set(first) == set(by_var):
         return [by_var[v] for v in first]
-    return now
+    if declared is None or not _unusual(session, block, declared):
+        return now
+    kept = [v for v in first if v in by_var]
+    known = len(now) - len(kept) <= 1 and kept == [s.var for s in now if s.var in kept]
+    return now if known else None
 
 
-def _first_order(session: Session, block: str) -> list[Var]:
-    """The loops around a block in the first program that has it."""
+def _as_they_are(session: Session, loops: Sequence[Var]) -> list[Var]:
+    """Loops as they are now: renamed, or the parts into which they were split."""
+    found: list[Var] = []
+    for v in map(session.current, loops):
+        found += _as_they_are(session, session.parts[v]) if v in session.parts else [v]
+    return found
+
+
+def _unusual(session: Session, block: str, declared: Sequence[Var]) -> bool:
+    """Whether iteration variables have another order than their loops had at first."""
+    return next((order != [*declared] for order in _orders(session, block) if {*order} == {*declared}), True)
+
+
+def _orders(session: Session, block: str) -> Iterator[list[Var]]:
+    """The loops around a block in all programs that have it."""
     for func in (session.theorem.before, *(step.after for step in session.theorem.derivation)):
         found = [p for p, _ in places_of(func.body, Block, lambda s: s.name == block)]
         if len(found) == 1:
             path = found[0]
             around: list[Stmt] = [at(func.body, path[:k]) for k in range(len(path))]
             inner = next((k + 1 for k in reversed(range(len(around))) if isinstance(around[k], Block)), 0)
-            return [s.var for s in around[inner:] if isinstance(s, For)]
-    return []
+            yield [s.var for s in around[inner:] if isinstance(s, For)]
 
 
 def map_of_block(session: Session, block: str, given: BlockMap, *, ranges: bool = False) -> IndexMap:

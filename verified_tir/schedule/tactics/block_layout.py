@@ -112,6 +112,7 @@ def _reindex(
         else:
             names = ", ".join(n.var.name for n in new)
             session.gone[s.var] = f"transform_block_layout made {names} of the loops of {block}"
+    session.axes[block] = tuple(n.var for n in new)
     simplify_expressions(session, start)
     join_guards(session, start)
     _plain_initialisation(session, block)
@@ -129,7 +130,7 @@ def _plain_initialisation(session: Session, block: str) -> None:
 
 
 def reorder_block_iter_var(session: Session, block: str, new_order: Sequence[int]) -> None:
-    """Check a new order of a block's iteration variables, which are the loops around it: no loop changes its place."""
+    """Count a block's iteration variables, which are the loops around it, in a new order: no loop changes its place."""
     path, _ = session.block(block)
     loops = block_loops(session, block)
     numbers = list(new_order) if isinstance(new_order, (list, tuple)) else None
@@ -141,3 +142,4 @@ def reorder_block_iter_var(session: Session, block: str, new_order: Sequence[int
             path,
             code=codes.WRONG_ARGUMENT,
         )
+    session.axes[block] = tuple(loops[k].var for k in numbers)

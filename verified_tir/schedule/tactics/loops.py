@@ -75,6 +75,7 @@ def split(session: Session, loop: Handle, factors: Sequence[int | None], *, guar
         session.apply(moves.reindex(path, 1, loops, guards, (folded(flat + target.min),), tuple(inverse)))
     if guards and not guarded:
         _without_guard(session, (*path, *(0 for _ in news)))
+    session.parts[target.var] = tuple(news)
     session.gone[target.var] = f"it was split into {', '.join(v.name for v in news)}"
     join_guards(session, path)
     fold_at(session, path)

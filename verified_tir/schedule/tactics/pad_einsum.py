@@ -40,6 +40,7 @@ from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import in_a_loop, with_else
 from verified_tir.schedule.session import Session, TacticFailed, fail, with_hint
+from verified_tir.schedule.tactics.block_domain import block_loops
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.layout import lay_out
 from verified_tir.schedule.tactics.loops import ceildiv, reorder
@@ -72,9 +73,17 @@ class Einsum:
 
 
 def pad_einsum(session: Session, block: str, padding: Sequence[int]) -> None:
-    """Let the loops around a block run to multiples of the factors ``padding``, outermost first; 1 pads nothing."""
+    """Let the iteration variables of a block run to multiples of the factors ``padding``; 1 pads nothing."""
     einsum = _einsum(session, block)
-    sizes = _sizes(session, einsum, padding)
+    order = [s.var for s in block_loops(session, block)]
+    if not isinstance(padding, str) and len(padding) == len(order) == len(einsum.loops):
+        padding = [padding[order.index(s.var)] for s in einsum.loops]
+    _pad(session, einsum, padding)
+
+
+def _pad(session: Session, einsum: Einsum, padding: Sequence[int]) -> None:
+    """Let the loops around a sum of products run to multiples of the factors, outermost first."""
+    block, sizes = einsum.block, _sizes(session, einsum, padding)
     idle = [s for s in einsum.loops if not einsum.indexes(s) and is_one(s.extent)]
     if not sizes:
         return
@@ -107,7 +116,7 @@ def _without(session: Session, einsum: Einsum, idle: Sequence[For], padding: Seq
     for s in idle:
         run_once(session, session.loop(s.var)[0])
     rest = [(s, p) for s, p in zip(einsum.loops, padding, strict=True) if s not in idle]
-    pad_einsum(session, einsum.block, [p for _, p in rest])
+    _pad(session, _einsum(session, einsum.block), [p for _, p in rest])
     for s, inner in reversed(list(pairwise(einsum.loops))):
         if s in idle:
             new = Var.fresh(s.var.name, s.var.dtype)
