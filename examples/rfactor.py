@@ -31,8 +31,8 @@ def dot_float(A: T.Buffer((250,), "float32"), B: T.Buffer((250,), "float32"), C:
 def in_lanes(s: Schedule, reassociate: str = "") -> None:
     """Eight partial sums, computed in vector lanes and added up in the end."""
     _, lane = s.split("k", [None, 8])
-    s.rfactor(lane, reassociate=reassociate)
-    s.vectorize(lane)
+    partial_sums = s.rfactor(lane, reassociate=reassociate)
+    s.vectorize(s.loops(partial_sums)[-1])
 
 
 @schedule(dot_int)

@@ -71,13 +71,14 @@ def test_what_it_is_for() -> None:
     i, k = s.loops("B")
     outer, inner = s.split(k, [None, 4])
     assert s.rfactor(inner) == "B_rf"
+    i, outer, inner = s.loops("B_rf")
     s.reorder(inner, i, outer)
     s.parallel(inner)
     agree(s)
     s = Schedule(block(m=16))
     outer, inner = s.split("k", [None, 4])
     s.rfactor(inner, 1)
-    s.vectorize(inner)
+    s.vectorize(s.loops("B_rf")[-1])
     s.parallel(s.loops("B")[0])
     agree(s)
     refused(
@@ -87,13 +88,70 @@ def test_what_it_is_for() -> None:
     )
 
 
-def test_handles_stay_with_the_partial_results() -> None:
+def test_handles_mean_the_loops_of_the_block_that_keeps_its_name() -> None:
+    """As in TVM; a loop that is summed already runs over the partial results alone, and is meant there."""
     s = Schedule(block())
     i, k = s.loops("B")
+    outer, inner = s.split(k, [2, None])
+    s.parallel(i)
+    s.annotate(outer, "pragma", 1)
+    s.rfactor(outer)
+    s.unroll(outer)
+    s.annotate(inner, "pragma", 2)
+    assert (
+        body(s)
+        == """
+    B_rf = T.alloc_buffer((2, 4), "int32")
+    for i in T.parallel(4):
+        for k_0 in T.serial(2, annotations={"pragma": 1}):
+            for k_1 in T.serial(5, annotations={"pragma": 2}):
+                with T.sblock("B_rf"):
+                    if k_1 == 0:
+                        B_rf[k_0, i] = 0
+                    B_rf[k_0, i] = B_rf[k_0, i] + A[i, k_0 * 5 + k_1]
+    for i in T.parallel(4):
+        for k_0 in T.unroll(2, annotations={"pragma": 1}):
+            with T.sblock("B"):
+                if k_0 == 0:
+                    B[i] = 0
+                B[i] = B[i] + B_rf[k_0, i]""".lstrip("\n")
+    )
+    agree(s)
+
+
+def test_handles_of_loops_over_elements_under_a_guard() -> None:
+    s = Schedule(block(n=7))
+    i, k = s.loops("B")
+    i_0, i_1 = s.split(i, [None, 2])
+    s.rfactor(k)
+    assert s.loops("B")[:2] != [i_0, i_1] != s.loops("B_rf")[:2]
+    s.reorder(i_1, i_0)
+    s.unroll(i_1)
+    assert [v.name for v in s.loops("B")] == ["i_1", "i_0", "k"]
+    assert [v.name for v in s.loops("B_rf")] == ["i_0", "i_1", "k"]
+    agree(s)
+
+
+WINDOWS = """
+@T.prim_func
+def f(A: T.Buffer((10,), "int32"), B: T.Buffer((6,), "int32")):
+    for i in range(6):
+        B[i] = 0
+    for i, j, k in T.grid(3, 4, 2):
+        with T.block("B"):
+            B[i + j] = B[i + j] + A[i + j + k]
+"""
+
+
+def test_handles_of_loops_that_pass_an_element_often_are_gone() -> None:
+    """The sum of the partial results runs over elements, one by one."""
+    s = Schedule(WINDOWS)
+    i, _, k = s.loops("B")
     s.rfactor(k)
     s.unroll(k)
-    s.parallel(i)
-    assert 'for i in T.parallel(4):\n        for k in T.unroll(10):\n            with T.sblock("B_rf")' in s.script()
+    with pytest.raises(NotApplicable, match="block B runs over elements now, one by one"):
+        s.unroll(i)
+    s.unroll(s.loops("B_rf")[0])
     agree(s)
 
 

@@ -11,6 +11,9 @@ that adds ``A[i, ko, ki]`` to ``B[i]``, factored by ``ki``:
 
 If the block had its initialisation, both blocks get theirs back (``recompose``).
 
+As in TVM, the loops of the last nest are those that handles mean from then on, and are marked as they were: the block
+that adds keeps its name and its loops.  A loop that is summed already runs in ``B_rf`` alone, and is meant there.
+
 The kernel's rule is ``reassociate``; the identity of a float sum is -0.0.
 """
 
@@ -29,18 +32,20 @@ from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, For, If, LetStmt, Seq, Stmt, Store
 from verified_tir.ir.visit import free_vars, nodes_of, sub_statements, substitute, walk
+from verified_tir.kernel.effects import read_blocks
 from verified_tir.kernel.rules.bind import Inline
 from verified_tir.kernel.rules.reassociate import Reassociate
 from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import labelled, unwrapped
 from verified_tir.schedule.session import Handle, Session, fail, owner
+from verified_tir.schedule.tactics.block_domain import loops_in_order
 from verified_tir.schedule.tactics.in_turn import is_zero
 from verified_tir.schedule.tactics.licensed import apply_licensed, check_word
 from verified_tir.schedule.tactics.recompose import recompose
 from verified_tir.schedule.tactics.reduction import decompose_reduction
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops
-from verified_tir.schedule.tactics.tidy import fold_at
+from verified_tir.schedule.tactics.tidy import fold_at, guards_of
 
 
 @final
@@ -54,6 +59,8 @@ class Nest:
     name: str
     initialised: bool = False
     """Whether the block initialised what it reduces into, until this was split off."""
+    axes: tuple[Var, ...] = ()
+    """The loops that are the block's iteration variables, in the order of these."""
 
 
 def rfactor(session: Session, loop: Handle, factor_axis: int = 0, licence: str = "") -> str:
@@ -100,6 +107,7 @@ def _nest(session: Session, handle: Handle) -> Nest:
     block = next((s for k in range(len(where), -1, -1) if isinstance(s := session.stmt(where[:k]), Block)), None)
     top = _top(session, where)
     initialised = block is not None and isinstance(block.body, Seq)
+    axes = tuple(s.var for s in loops_in_order(session, block.name) or ()) if block is not None else ()
     if block is not None and initialised:
         decompose_reduction(session, block.name, session.at(top, For).var)
         path, loop = session.loop(session.current(loop.var))
@@ -112,7 +120,8 @@ def _nest(session: Session, handle: Handle) -> Nest:
             path,
             code=codes.NOT_OF_THIS_FORM,
         )
-    return Nest(top, store, loop, block.name if block is not None else store.buffer.name, initialised)
+    name = block.name if block is not None else store.buffer.name
+    return Nest(top, store, loop, name, initialised, tuple(map(session.current, axes)))
 
 
 def _binds_what_is_stored(let: LetStmt) -> bool:
@@ -199,6 +208,7 @@ def _check_extents(nest: Nest, inside: set[Var]) -> None:
 def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     """Names for the new loops and blocks; the new dimension is the innermost loop of the last nest."""
     base = (*nest.path, 0)
+    name = unused_name(f"{nest.name}_rf", session.block_names())
     for place, _ in session.find(Block, lambda s: s.name == nest.name, under=(*base, 1)):
         session.apply(unwrapped(place))  # another statement bears the name from now on
     names = [_name(nest.store.indices[d], f"ax{k}") for k, d in enumerate(dims)]
@@ -206,27 +216,31 @@ def _tidy(session: Session, nest: Nest, dims: list[int], axis: int) -> str:
     order = [k for k in range(len(names)) if k != axis] + [axis]
     for k, suffix, otherwise in ((0, "_init", list(range(len(names)))), (2, "", order)):
         path = (*base, k)
-        if not session.succeeds(partial(_as_before, session, path, (*base, 1), nest, dims, axis, suffix)):
-            _rename(session, path, [f"{n}{suffix}" for n in names], otherwise)
-            remove_trivial_loops(session, path)
+        ways = [
+            *(partial(_as_before, session, path, nest, dims, axis, suffix, guarded) for guarded in (False, True)),
+            partial(_by_elements, session, path, nest, [f"{n}{suffix}" for n in names], otherwise),
+        ]
+        same = session.first_of(ways)
         fold_at(session, path)
-    name = unused_name(f"{nest.name}_rf", session.block_names())
+        if not suffix:
+            _handles_go_along(session, (*base, 1), nest, same, name)
     for k, label in enumerate((f"{name}_init", name, nest.name)):
         session.apply(labelled(session.find(Store, under=(*base, k))[0][0], label))
     return name
 
 
 def _as_before(
-    session: Session, path: Path, partial_sums: Path, nest: Nest, dims: list[int], axis: int, suffix: str
-) -> None:
-    """The nest over the partial results runs in the loops of the reduction, but for those that are summed already.
+    session: Session, path: Path, nest: Nest, dims: list[int], axis: int, suffix: str, guarded: bool
+) -> dict[Var, Var]:
+    """The nest over the partial results runs in the loops of the reduction, but for those that are summed already, and
+    under the conditions of these; gives them.
 
     :raises TacticFailed: if the loops over elements do not count them one by one.
     """
     indices = [nest.store.indices[d] for d in dims]
     loops = _chain(session.stmt(path))[: len(dims) + 1]
-    inside = {v for e in indices for v in free_vars(e)} | {nest.loop.var}
-    kept = [s for s in _chain(session.stmt(partial_sums)) if s.var in inside]
+    partial_sums = session.stmt((*path[:-1], 1))
+    kept = _kept(partial_sums, nest)
     elements = [s for s in kept if s.var is not nest.loop.var]
     fresh = {s.var: Var.fresh(f"{s.var.name}{suffix}", s.var.dtype) for s in kept}
     try:
@@ -240,8 +254,46 @@ def _as_before(
     values = [substitute(e, fresh) for e in indices]
     values.insert(axis, fresh[nest.loop.var])
     range_of = {nest.loop.var: loops[axis]}
-    news = [NewLoop(fresh[s.var], range_of.get(s.var, s).min, range_of.get(s.var, s).extent) for s in kept]
-    session.apply(moves.reindex(path, len(loops), tuple(news), (), tuple(values), tuple(back[s.var] for s in kept)))
+    news = [
+        _like(s, fresh[s.var], range_of.get(s.var, s), marked=not suffix and s.var is not nest.loop.var) for s in kept
+    ]
+    summed = {n.var for n in walk(partial_sums) if isinstance(n, (For, LetStmt))} - {*fresh}
+    conditions = guards_of(nodes_of(partial_sums, If), fresh) if guarded else ()
+    guards = tuple(c for c in conditions if not summed & {*free_vars(c)} and not read_blocks(c))
+    session.apply(moves.reindex(path, len(loops), tuple(news), guards, tuple(values), tuple(back[s.var] for s in kept)))
+    return fresh
+
+
+def _like(loop: For, var: Var, box: For, *, marked: bool) -> NewLoop:
+    """A loop over a range that has the annotations of another one, and its kind if that is to be kept."""
+    kind, thread = (loop.kind, loop.thread) if marked else ("serial", "")
+    return NewLoop(var, box.min, box.extent, kind, thread, loop.annotations)
+
+
+def _kept(partial_sums: Stmt, nest: Nest) -> list[For]:
+    """The loops over elements of the result, and the one that is factored."""
+    kept = {v for e in nest.store.indices for v in free_vars(e)} | {nest.loop.var}
+    return [s for s in _chain(partial_sums) if s.var in kept]
+
+
+def _handles_go_along(session: Session, partial_sums: Path, nest: Nest, same: dict[Var, Var], name: str) -> None:
+    """Handles of loops mean those of the block that keeps its name; the loops of the partial results, in block
+    ``name``, become others.  As in TVM, the factored loop is the first iteration variable of both blocks."""
+    again: dict[Var, Var] = {}
+    for s in _kept(session.stmt(partial_sums), nest):
+        path, _ = session.loop(s.var)
+        again[s.var] = fresh = Var.fresh(s.var.name, s.var.dtype)
+        new = _like(s, fresh, s, marked=True)
+        session.apply(moves.reindex(path, 1, (new,), (), (fresh,), (s.var,)))
+        session.renamed[s.var] = left = same.get(s.var, Var.fresh(s.var.name, s.var.dtype))
+        if s.var not in same:
+            session.gone[left] = f"block {nest.name} runs over elements now, one by one"
+    if not nest.axes:
+        return
+    order = [nest.loop.var, *(v for v in nest.axes if v is not nest.loop.var)]
+    session.axes[name] = tuple(again.get(v, v) for v in order)
+    if {*again} <= {*same}:
+        session.axes[nest.name] = tuple(same[v] for v in order if v in same)
 
 
 def _chain(stmt: Stmt) -> list[For]:
@@ -264,13 +316,11 @@ def _name(index: Expr, otherwise: str) -> str:
     return index.name if isinstance(index, Var) else otherwise
 
 
-def _rename(session: Session, path: Path, names: list[str], order: list[int]) -> None:
-    """The nest's loops get these names, in this order."""
-    loops: list[For] = []
-    stmt = session.stmt(path)
-    while isinstance(stmt, For) and len(loops) < len(names):
-        loops.append(stmt)
-        stmt = stmt.body
+def _by_elements(session: Session, path: Path, nest: Nest, names: list[str], order: list[int]) -> dict[Var, Var]:
+    """The nest's loops over elements get these names, in this order; gives the one that is factored."""
+    loops = _chain(session.stmt(path))[: len(names)]
     fresh = [Var.fresh(name, loop.var.dtype) for name, loop in zip(names, loops, strict=True)]
     news = tuple(NewLoop(fresh[k], loops[k].min, loops[k].extent) for k in order)
     session.apply(moves.reindex(path, len(loops), news, (), tuple(fresh), tuple(loops[k].var for k in order)))
+    remove_trivial_loops(session, path)
+    return {nest.loop.var: fresh[order[-1]]}
