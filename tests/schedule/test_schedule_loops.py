@@ -185,13 +185,26 @@ def test_split_of_fused_and_fuse_of_split(golden: Golden) -> None:
     assert "C[i, j_0_j_1_fused] =" in s.script()
 
 
-def test_fusing_loops_of_one_kind_keeps_it() -> None:
-    def steps(s: Schedule) -> None:
-        s.parallel("i")
-        s.parallel("j")
-        s.fuse("i", "j")
+@pytest.mark.parametrize("kind", ["parallel", "unroll", "vectorize"])
+@pytest.mark.parametrize("loops", [("i", "j"), ("j",)])
+def test_a_fused_loop_is_serial(kind: str, loops: tuple[str, ...]) -> None:
+    """As TVM's: ``split`` of a marked loop makes serial ones, too."""
 
-    assert "T.parallel(35)" in accepted("add_2d", steps).script()
+    def steps(s: Schedule) -> None:
+        for loop in loops:
+            getattr(s, kind)(loop)
+        fused = s.fuse(*loops)
+        s.parallel(fused)
+
+    script = accepted("add_2d", steps).script()
+
+    assert script.count("T.parallel") == 1 and "T.unroll" not in script and "T.vectorized" not in script
+
+
+@pytest.mark.parametrize("loops", [("i", "j"), ("j",)])
+def test_threads_and_annotations_are_not_dropped(loops: tuple[str, ...]) -> None:
+    not_applicable("add_2d", lambda s: (s.bind("j", "threadIdx.x"), s.fuse(*loops)), "is bound to threadIdx.x")
+    not_applicable("add_2d", lambda s: (s.annotate("j", "pragma", 1), s.fuse(*loops)), "is annotated")
 
 
 MIXED = """

@@ -48,7 +48,7 @@ class LoopPrimitives(Primitives):
 
     @recorded
     def fuse(self, *handles: Handle, preserve_unit_iters: bool = True) -> Var:
-        """Make one loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``.
+        """Make one serial loop of perfectly nested ones, given outermost first; gives it, ``<loop>_<loop>_fused``.
 
         :param preserve_unit_iters: TVM's; it changes nothing, as in :meth:`split`.
         """
@@ -183,7 +183,8 @@ class LoopPrimitives(Primitives):
         """Split a reduction: one partial result for each iteration of ``loop``, then the sum of these.
 
         Gives the block of the partial results, ``<block>_rf``.  They are kept in ``<buffer>_rf``, which has one more
-        dimension than the result.  The block itself adds them up.  (TVM's ``rfactor``.)
+        dimension than the result.  The block itself adds them up; handles mean its loops from then on, but for those
+        that are summed already, which run in ``<block>_rf`` alone.  (TVM's ``rfactor``.)
 
         :param loop: a loop of the reduction, in a block, or in a nest around one update ``B[x] = B[x] ⊕ e``.
         :param factor_axis: which dimension of the new buffer is the new one; from the end if negative.
@@ -202,7 +203,8 @@ class LoopPrimitives(Primitives):
         ``<buffer>_pad``, and what lies in the result's box is copied back.  Conditions there are none in the loops.
 
         :param block: an update ``C[…] = C[…] + A[…] * B[…] …``, indexed by loops' variables and constants.
-        :param padding: one factor for each loop directly around the block, outermost first; 1 pads nothing.
+        :param padding: one factor for each loop directly around the block, in the order of the axes that the block
+            declares, or else outermost first; 1 pads nothing.
         :raises ScheduleError: if the block is no such sum, or adding the padding might change a bit: products of floats
             need padding in *all* operands, or one that is finite, and a sum that is never -0.0.
         """

@@ -236,7 +236,7 @@ def _box(loop: For, inside: Sequence[For], path: Path) -> tuple[Expr, Expr, list
 
 
 def fuse(session: Session, handles: Sequence[Handle]) -> Var:
-    """One loop for several perfectly nested ones, outermost first."""
+    """One serial loop for several perfectly nested ones, outermost first; as in TVM, whatever they are marked."""
     if len(handles) < 2:
         return _renamed(session, _only(session, "fuse", handles))
     path, chain, loops = nest_between(session, handles)
@@ -255,8 +255,7 @@ def fuse(session: Session, handles: Sequence[Handle]) -> Var:
     fused = Var.fresh("_".join(s.var.name for s in loops) + "_fused", dtype)
     values, flat, total = digits(fused, loops)
     mapping = {s.var: v for s, v in zip(loops, values, strict=True)}
-    alike = len({s.kind for s in loops}) == 1
-    new = NewLoop(fused, const(0, dtype), total, loops[0].kind if alike else "serial")
+    new = NewLoop(fused, const(0, dtype), total)
     if len(loops) > (AT_ONCE if all(isinstance(s.extent, IntImm) for s in loops) else 2):
         fuse_in_turn(session, loops, new, values)
     else:
@@ -280,11 +279,11 @@ def _widened(session: Session, var: Var, dtype: DType) -> Var:
 
 
 def _renamed(session: Session, var: Var) -> Var:
-    """A loop that is fused alone, with the name that fused loops have."""
+    """A loop that is fused alone: serial, with the name that fused loops have."""
     path, loop = session.loop(var)
+    _check_unmarked(loop, path, "fuse")
     fused = Var.fresh(f"{var.name}_fused", var.dtype)
-    new = NewLoop(fused, loop.min, loop.extent, loop.kind, loop.thread, loop.annotations)
-    session.apply(moves.reindex(path, 1, (new,), (), (fused,), (var,)))
+    session.apply(moves.reindex(path, 1, (NewLoop(fused, loop.min, loop.extent),), (), (fused,), (var,)))
     session.renamed[var] = fused
     return fused
 
