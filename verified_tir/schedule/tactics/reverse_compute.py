@@ -32,6 +32,7 @@ from verified_tir.ir.stmt import Allocate, Block, For, If, Seq, Stmt, Store
 from verified_tir.ir.sugar import const
 from verified_tir.ir.visit import free_vars, nodes_of, sub_statements, substitute
 from verified_tir.kernel.rules.erase import Erase
+from verified_tir.kernel.rules.scope import Move
 from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import NewLoop
 from verified_tir.schedule.rule_builders import moved
@@ -76,8 +77,12 @@ def reverse_compute_at(session: Session, block: Handle, loop: Handle, *, unit_lo
     :param unit_loops: keep loops of one iteration.
     """
     where, target = session.loop(loop)
+    shared = _shared(session, session.place(block), where, block, target)
+    while _allocates_for_others(session, session.place(block), shared):
+        _allocate_before(session, where, session.place(block), shared)
+        where, _ = session.loop(target.var)
+        shared = _shared(session, session.place(block), where, block, target)
     place = session.place(block)
-    shared = _shared(session, place, where, block, target)
     order = _brought_together(session, where[:shared], where[shared], place[shared])
     where = (*where[:shared], order, *where[shared + 1 :])
     nest = _nest(session, (*where[:shared], order + 1), block)
@@ -122,6 +127,21 @@ def _shared(session: Session, place: Path, where: Path, block: Handle, target: F
             code=codes.STANDS_ELSEWHERE,
         )
     return shared
+
+
+def _allocates_for_others(session: Session, place: Path, shared: int) -> bool:
+    """Whether what holds the consumer is an allocation with something beside the consumer, which stays where it is."""
+    held = [session.stmt(place[:k]) for k in range(shared + 1, len(place) + 1)]
+    inside = next((s for s in held if not isinstance(s, Allocate)), None)
+    return isinstance(held[0], Allocate) and isinstance(inside, Seq)
+
+
+def _allocate_before(session: Session, where: Path, place: Path, shared: int) -> None:
+    """Let the allocation that holds the consumer hold the producer, too, and what stands between them."""
+    first, last = where[: shared + 1], place[: shared + 1]
+    body = session.at(last, Allocate).body
+    inside = len(body.stmts) if isinstance(body, Seq) else 1
+    session.apply(Move(last, first, last[-1] - first[-1] + inside))
 
 
 def _brought_together(session: Session, sequence: Path, producer: int, consumer: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from verified_tir.index.bounds import Bounds
 from verified_tir.index.simplify import Simplifier
@@ -57,24 +58,37 @@ def reverse_compute_inline(session: Session, block: str) -> None:
                 code=codes.NOT_USED_THERE,
             )
     producer, name = _innermost(session, buffer, path), _label_of(session, buffer)
-    try:
-        with session.atomic():
-            theirs = _follow(session, path, buffer, producer)
-            inline_all(session, buffer)
-            left = set(bound_vars(session.func.body))
-            session.renamed.update({old: new for old, new in theirs.items() if old not in left})
-    except TacticFailed as refused:
-        if not isinstance(session.stmt(producer), For):
-            raise
+    in_nest_of = partial(_in_nest_of, session, block, producer)
+    if not (_shares_loops(session, producer, path, buffer) and session.succeeds(in_nest_of)):
         try:
             with session.atomic():
-                reverse_compute_at(session, block, session.at(producer, For).var)
-                buffer = _input(session, block)  # it may have shrunk to what one iteration needs
-                _move_up(session, block, buffer)
+                theirs = _follow(session, path, buffer, producer)
                 inline_all(session, buffer)
-        except TacticFailed as again:
-            raise (refused if isinstance(refused.refusal, Unproved) else again) from None
+                left = set(bound_vars(session.func.body))
+                session.renamed.update({old: new for old, new in theirs.items() if old not in left})
+        except TacticFailed as refused:
+            if not isinstance(session.stmt(producer), For):
+                raise
+            try:
+                with session.atomic():
+                    in_nest_of()
+            except TacticFailed as again:
+                raise (refused if isinstance(refused.refusal, Unproved) else again) from None
     _rename(session, block, name)
+
+
+def _shares_loops(session: Session, producer: Path, path: Path, buffer: Buffer) -> bool:
+    """Whether something else is stored in the loops of the producer: the nest is not to be taken apart then."""
+    around = [*session.loops_around(producer, _parting(session, producer, path) + 1), session.stmt(producer)]
+    return isinstance(around[0], For) and any(s.buffer is not buffer for s in nodes_of(around[0], Store))
+
+
+def _in_nest_of(session: Session, block: str, producer: Path) -> None:
+    """Bring the block into the producer's loops, and inline there."""
+    reverse_compute_at(session, block, session.at(producer, For).var)
+    buffer = _input(session, block)  # it may have shrunk to what one iteration needs
+    _move_up(session, block, buffer)
+    inline_all(session, buffer)
 
 
 def _label_of(session: Session, buffer: Buffer) -> str:
