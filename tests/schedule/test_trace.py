@@ -63,7 +63,7 @@ def scheduled(dtype: str = "float32") -> Schedule:
 
 
 TEXT = """\
-b0 = GetSBlock('C', 'main')
+b0 = GetSBlock('C', 'matmul')
 l1, l2, l3 = GetLoops(b0)
 v4, v5 = SamplePerfectTile(l1, 2, 4)  # decision: [4, 4]
 l6, l7 = Split(l1, v4, v5, True, False)
@@ -138,10 +138,10 @@ def test_every_block_and_loop_can_be_named_by_name() -> None:
     assert (
         str(s.trace)
         == """\
-b0 = GetSBlock('B', 'main')
+b0 = GetSBlock('B', 'stages')
 l1 = GetLoops(b0)
 l2, l3 = Split(l1, 3, 4, True, False)
-b4 = GetSBlock('t', 'main')
+b4 = GetSBlock('t', 'stages')
 ComputeAt(b4, l2, False, -1)"""
     )
 
@@ -206,7 +206,7 @@ def test_postprocessing_may_be_left_out() -> None:
     [
         ([["Split", ["l1"], [], []]], "instruction 0, Split(l1): l1 is neither a constant nor given by an instruction"),
         ([["Nonsense", [], [], []]], "there is no instruction Nonsense here; there are Annotate"),
-        ([["GetSBlock", [], ["t", "f"], ["b0"]], ["GetLoops", ["b0"], [], ["l1", "l2"]]],
+        ([["GetSBlock", [], ["t", "main"], ["b0"]], ["GetLoops", ["b0"], [], ["l1", "l2"]]],
          "instruction 1, l1, l2 = GetLoops(b0): gives 1 loops here, 2 in the trace; TVM keeps loops of one iteration"),
         ([["GetSBlock", [], [], ["b0"]]], "its operands do not fit"),
         ([["Fuse", [], [], []]], "its operands do not fit"),

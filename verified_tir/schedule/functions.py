@@ -33,22 +33,31 @@ from verified_tir.schedule.spelling import WrongCall
 # -- in ----------------------------------------------------------------------------------------------------------------
 
 
-def program_of(func: object, name: str | None = None) -> tuple[PrimFunc, list[tuple[str, str]], PrimFunc]:
-    """The function to schedule; its calls with the texts of the functions whose assumptions are to be proved there; and
-    the same function with all blocks as they were written, those of called functions too, for what they claim, and
-    with its calls' arguments evaluated.
+def module_of(func: object) -> IRModule:
+    """What a schedule is given as a module.
 
     :param func: a program, a module, TVMScript text, or a function or module of TVM's, which is read as its text.
-    :param name: which function of a module; the only one, or ``main``, unless given.
-    :raises Misfit: if functions call each other in a circle, or a call does not fit the function that it names.
-    :raises IRError: if there are several functions to choose from, or none of that name.
     :raises TypeError: for another object.
     """
     if isinstance(func, str) or is_of_tvm(func):
         func = parse(func if isinstance(func, str) else func.script())  # type: ignore[attr-defined]
     if not isinstance(func, (PrimFunc, IRModule)):
         raise TypeError(f"a schedule takes {no_program(func)}")
-    module = func if isinstance(func, IRModule) else IRModule(((func.name, func),))
+    return func if isinstance(func, IRModule) else IRModule(((func.name, func),))
+
+
+def program_of(func: object, name: str | None = None) -> tuple[PrimFunc, list[tuple[str, str]], PrimFunc]:
+    """The function to schedule; its calls with the texts of the functions whose assumptions are to be proved there; and
+    the same function with all blocks as they were written, those of called functions too, for what they claim, and
+    with its calls' arguments evaluated.
+
+    :param func: what :func:`module_of` takes.
+    :param name: which function of a module; the only one, or ``main``, unless given.
+    :raises Misfit: if functions call each other in a circle, or a call does not fit the function that it names.
+    :raises IRError: if there are several functions to choose from, or none of that name.
+    :raises TypeError: for another object.
+    """
+    module = module_of(func)
     refuse_recursion(module)
     names = [key for key, _ in module.functions]
     if not names:

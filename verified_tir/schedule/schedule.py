@@ -36,7 +36,7 @@ from verified_tir.schedule.codes import CALL_DOES_NOT_FIT
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.declared_axes import declared_axes
 from verified_tir.schedule.errors import NotApplicable, ScheduleError, refused_by
-from verified_tir.schedule.functions import program_of, with_contraction
+from verified_tir.schedule.functions import module_of, program_of, with_contraction
 from verified_tir.schedule.intrinsic import Intrinsic
 from verified_tir.schedule.nesting import walked
 from verified_tir.schedule.own_memory import own_memory, settle
@@ -132,7 +132,8 @@ class Schedule(
         contract: str | Sequence[str] = (),
     ) -> None:
         try:
-            program, owed, written = program_of(func, name)
+            module = module_of(func)
+            program, owed, written = program_of(module, name)
             program, written = with_contraction(program, written, contract)
         except Misfit as problem:
             raise NotApplicable(
@@ -145,6 +146,7 @@ class Schedule(
         """What was not decided of the claims of the program's blocks, and is dropped: nothing rests on it; and buffers
         that threads have each for itself, which a later step has to bring together in their loops."""
         self._tracer = Tracer()
+        self._function_names = {program.name} | ({"main"} if len(module.functions) == 1 else set())
         self._random = Random(seed)
         prover = Prover(solver or Solver(budget, open_store(cache)))
         start = time.perf_counter()

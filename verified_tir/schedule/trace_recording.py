@@ -26,6 +26,7 @@ from verified_tir.schedule.tactics.layout import buffer_in, layout_arguments, ma
 from verified_tir.schedule.trace import Trace
 from verified_tir.schedule.trace_instructions import OWN, Instruction, TraceError
 from verified_tir.schedule.trace_maps import map_written
+from verified_tir.schedule.trace_places import places_noted
 
 
 @final
@@ -80,7 +81,7 @@ class Tracer:
                 return pending, ENCODERS[primitive](pending, bound.arguments)
         except (TraceError, TacticFailed, TypeError, KeyError, ValueError):
             pass
-        return Pending(self, session), Instruction(OWN, [], [primitive, *fallback])
+        return Pending(self, session), Instruction(OWN, [], [primitive, *fallback, places_noted(session, fallback)])
 
     def with_step(self, pending: Pending, instruction: Instruction, result: Any) -> Tracer:
         """With an instruction that was carried out, and what it gave."""
@@ -117,7 +118,7 @@ class Pending:
         self.session.block(name)
         if name not in self.texts:
             self.texts[name] = self._new("b")
-            self.before.append(Instruction("GetSBlock", [], [name, "main"], [self.texts[name]]))
+            self.before.append(Instruction("GetSBlock", [], [name, self.session.func.name], [self.texts[name]]))
         return self.texts[name]
 
     def loop(self, handle: Any) -> str:

@@ -17,6 +17,7 @@ from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.session import Session
 from verified_tir.schedule.trace_instructions import OWN, POSTPROC, DecisionProvider, Instruction, TraceError
 from verified_tir.schedule.trace_maps import map_read, padding_read
+from verified_tir.schedule.trace_places import check_places
 
 if TYPE_CHECKING:
     from verified_tir.schedule.schedule import Schedule
@@ -59,8 +60,14 @@ class Replay:
             return int(x)
         raise TraceError(f"{x} is neither a constant nor given by an instruction before")
 
-    def block(self, name: str) -> Any:
-        """The block that TVM knows by a name."""
+    def block(self, name: str, function: str) -> Any:
+        """The block that TVM knows by a name, in a function of a name.
+
+        :raises TraceError: if that is not the schedule's function.  One that was not picked from several is ``main``,
+            too: so TVM calls a function that its ``Schedule`` is given.
+        """
+        if function not in self.sch._function_names:
+            raise TraceError(f"the trace is of the function {function!r}, and the schedule of {self.sch.func.name!r}")
         if name == ROOT and ROOT not in self.sch.blocks:
             return ROOT
         return self.aliases[name] if name in self.aliases and name not in self.sch.blocks else self.sch.get_block(name)
@@ -107,7 +114,12 @@ class Replay:
         self.aliases[f"{block}_update"] = block
         return init
 
-    def cached(self, block: str, number: int, scope: str) -> Buffer:
+    def cached(self, block: str, consumers: list[str], number: int, scope: str) -> Buffer:
+        if consumers:
+            raise TraceError(
+                f"with consumer_blocks, {', '.join(consumers)} would read the copy of what {block} writes before it is "
+                "copied back; there is no such cache_write here"
+            )
         copy: Buffer = self.sch.cache_write(block, number, scope)
         self.aliases[copy.name] = copy
         return copy
@@ -168,7 +180,8 @@ def _bind(replay: Replay, inst: Instruction, result: Any, where: str) -> None:
 
 
 def _own(replay: Replay, attrs: Sequence[Any]) -> Any:
-    primitive, arguments, named = attrs
+    primitive, arguments, named, *noted = attrs
+    check_places(replay.sch._session, (arguments, named), noted[0] if noted else None)
     result = replay.sch._call_again(primitive, arguments, named)
     values = result if isinstance(result, (list, tuple)) else [result]
     return [v for v in values if isinstance(v, (Var, Buffer, str))]
@@ -177,7 +190,7 @@ def _own(replay: Replay, attrs: Sequence[Any]) -> Any:
 DECODERS: Final[dict[str, Decoder]] = {
     OWN: lambda r, x, a: _own(r, a),
     POSTPROC: lambda r, x, a: None,
-    "GetSBlock": lambda r, x, a: r.block(a[0]),
+    "GetSBlock": lambda r, x, a: r.block(a[0], a[1]),
     "GetLoops": lambda r, x, a: r.sch.get_loops(x[0]),
     "GetChildBlocks": lambda r, x, a: r.children(x[0]),
     "GetConsumers": lambda r, x, a: r.neighbours(x[0], after=True),
@@ -192,7 +205,7 @@ DECODERS: Final[dict[str, Decoder]] = {
     "Unroll": lambda r, x, a: r.sch.unroll(x[0]),
     "Bind": lambda r, x, a: r.sch.bind(x[0], a[0]),
     "CacheRead": lambda r, x, a: r.sch.cache_read(x[0], int(a[0]), a[1], consumer_blocks=x[1] if len(x) > 1 else ()),
-    "CacheWrite": lambda r, x, a: r.cached(x[0], int(a[0]), a[1]),
+    "CacheWrite": lambda r, x, a: r.cached(x[0], x[1] if len(x) > 1 else [], int(a[0]), a[1]),
     "ReadAt": lambda r, x, a: r.sch.read_at(x[0], x[1], int(a[0]), a[1]),
     "WriteAt": lambda r, x, a: r.sch.write_at(x[0], x[1], int(a[0]), a[1]),
     "SetScope": lambda r, x, a: r.sch.set_scope(x[0], int(a[0]), a[1]),

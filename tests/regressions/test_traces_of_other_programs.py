@@ -1,0 +1,144 @@
+"""Traces that were applied to something else than they say.
+
+The function of ``GetSBlock`` was not looked at: a step of another function of a module was made on the schedule's, and
+what was recorded was of ``main`` always.  ``consumer_blocks`` of ``CacheWrite`` were passed over.  Instructions that
+TVM does not have name loops by their place, and any loop that stood there was taken.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from verified_tir import Schedule, Trace, TraceError
+
+MODULE = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def other(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        for i in range(8):
+            with T.sblock("B"):
+                B[i] = A[i] + 1
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+        for i in range(8):
+            with T.sblock("B"):
+                B[i] = A[i] * 2
+"""
+ALONE = """
+@T.prim_func
+def alone(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.sblock("B"):
+            B[i] = A[i] * 2
+"""
+
+
+def split(function: str) -> list[Any]:
+    return [[["GetSBlock", [], ["B", function], ["b0"]], ["GetLoops", ["b0"], [], ["l1"]],
+             ["Split", ["l1", 2, 4], [True, False], ["l2", "l3"]]], []]  # fmt: skip
+
+
+@pytest.mark.parametrize("picked", ["main", "other"])
+def test_a_trace_of_another_function(picked: str) -> None:
+    s = Schedule(MODULE, name=picked)
+    (wrong,) = {"main", "other"} - {picked}
+    with pytest.raises(TraceError, match=f"the trace is of the function '{wrong}', and the schedule of '{picked}'"):
+        Trace.apply_json_to_schedule(split(wrong), s)
+    assert len(s.loops()) == 1
+    Trace.apply_json_to_schedule(split(picked), s)
+    assert len(s.loops()) == 2
+    assert s.trace.insts[0].attrs == ["B", picked]
+
+
+@pytest.mark.parametrize("function", ["alone", "main"])
+def test_a_function_that_is_not_one_of_several_is_main_too(function: str) -> None:
+    """So TVM calls it where it is given alone."""
+    s = Schedule(ALONE)
+    Trace.apply_json_to_schedule(split(function), s)
+    assert s.trace.insts[0].attrs == ["B", "alone"]
+    with pytest.raises(TraceError, match="the trace is of the function 'other'"):
+        Trace.apply_json_to_schedule(split("other"), Schedule(ALONE))
+
+
+CHAIN = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32"), E: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.sblock("B"):
+            B[i] = A[i] + 1
+    for i in range(8):
+        with T.sblock("D"):
+            D[i] = B[i] * 2
+    for i in range(8):
+        with T.sblock("E"):
+            E[i] = B[i] - 3
+"""
+
+
+def test_consumers_of_cache_write() -> None:
+    blocks = [["GetSBlock", [], [name, "main"], [name]] for name in "BD"]
+    write = ["CacheWrite", ["B", ["D"]], [0, "local"], ["b1"]]
+    s = Schedule(CHAIN)
+    with pytest.raises(TraceError, match="with consumer_blocks, D would read the copy"):
+        Trace.apply_json_to_schedule([[*blocks, write], []], s)
+    assert len(s.steps) == 1
+    Trace.apply_json_to_schedule([[*blocks, ["CacheWrite", ["B", []], [0, "local"], ["b1"]]], []], s)
+    assert "B_local[i] = A[i] + 1" in s.script() and "D[i] = B[i] * 2" in s.script()
+
+
+PAIR = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    for i in range(8):
+        with T.sblock("{0}"):
+            {0}[i] = A[i] + 1
+    for i in range({2}):
+        with T.sblock("{1}"):
+            {1}[i] = A[i] * 2
+"""
+
+
+def partitioned() -> Schedule:
+    s = Schedule(PAIR.format("B", "C", 8))
+    _, last = s.partition(s.get_loops("B")[0], 3)
+    s.parallel(last)
+    return s
+
+
+def test_the_loop_at_a_place_is_the_one_of_the_trace() -> None:
+    trace = partitioned().trace
+    assert trace.insts[0].attrs[:2] == ["partition", [{"loop": [0], "name": "i"}, 3]]
+    again = Schedule(PAIR.format("B", "C", 7))
+    trace.apply_to_schedule(again)
+    assert len(again.loops()) == 3
+    for other in (PAIR.format("C", "B", 8), PAIR.format("B", "C", 8).replace("range(8)", "range(9)", 1)):
+        other = other.replace("(8,)", "(9,)")
+        with pytest.raises(
+            TraceError, match=r"the loop at \[0\] is not the one of the trace, i from 0 over 8 around B"
+        ):
+            trace.apply_to_schedule(Schedule(other))
+
+
+def test_a_trace_that_says_names_only() -> None:
+    """As they were recorded before."""
+    trace = partitioned().trace
+    del trace.insts[0].attrs[3]
+    trace.apply_to_schedule(Schedule(PAIR.format("B", "C", 8)))
+    with pytest.raises(TraceError, match=r"the loop at \[0\] is not the one of the trace, i; here it is x"):
+        trace.apply_to_schedule(Schedule(PAIR.format("B", "C", 8).replace(" i in", " x in").replace("[i]", "[x]")))
+    with pytest.raises(TraceError, match="a place that it names is not there: no statement at step 0"):
+        trace.apply_to_schedule(Schedule(PAIR.format("B", "C", 8).split("    for", 1)[0] + "    B[0] = 1\n"))
+
+
+def test_the_buffer_of_a_number_is_the_one_of_the_trace() -> None:
+    s = Schedule(PAIR.format("B", "C", 8))
+    s.cache_read(s.buffer("A"), "local")
+    trace = s.trace
+    trace.apply_to_schedule(Schedule(PAIR.format("B", "C", 8)))
+    other = PAIR.format("B", "C", 8).replace("A[", "X[").replace("(A:", "(B:").replace("B: T.B", "X: T.B", 1)
+    with pytest.raises(TraceError, match="the buffer at 0 is not the one of the trace, A; here it is X"):
+        trace.apply_to_schedule(Schedule(other))
