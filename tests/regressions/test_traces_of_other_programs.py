@@ -2,7 +2,8 @@
 
 The function of ``GetSBlock`` was not looked at: a step of another function of a module was made on the schedule's, and
 what was recorded was of ``main`` always.  ``consumer_blocks`` of ``CacheWrite`` were passed over.  Instructions that
-TVM does not have name loops by their place, and any loop that stood there was taken.
+TVM does not have name loops by their place, and any loop that stood there was taken.  ``GetProducers`` gave blocks in
+another order than TVM.
 """
 
 from __future__ import annotations
@@ -90,6 +91,49 @@ def test_consumers_of_cache_write() -> None:
     assert "B_local[i] = A[i] + 1" in s.script() and "D[i] = B[i] * 2" in s.script()
 
 
+TWICE = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32"), E: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((8,), "int32")
+    for i in range(8):
+        with T.sblock("B"):
+            B[i] = A[i] + 1
+    for i in range(8):
+        with T.sblock("D"):
+            D[i] = B[i] * 2
+    for i in range(8):
+        with T.sblock("B2"):
+            B[i] = A[i] * 3
+    for i in range(8):
+        with T.sblock("E"):
+            E[i] = D[i] - B[i]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "found"),
+    [
+        ("GetProducers", "E", ["D", "B", "B2"]),
+        ("GetProducers", "D", ["B"]),
+        ("GetProducers", "B2", ["B"]),
+        ("GetProducers", "B", []),
+        ("GetConsumers", "B", ["D", "B2", "E"]),
+        ("GetConsumers", "D", ["E"]),
+        ("GetConsumers", "B2", ["E"]),
+        ("GetConsumers", "E", []),
+    ],
+)
+def test_producers_and_consumers_are_those_of_tvm(kind: str, block: str, found: list[str]) -> None:
+    """Producers came in the order of the program, those that come after the block, too; TVM takes them by what is read,
+    and counts what is stored again."""
+    outputs = [f"o{k}" for k, _ in enumerate(found)]
+    notes = [["Annotate", [o, k], ["k"], []] for k, o in enumerate(outputs)]
+    s = Schedule(TWICE)
+    insts = [["GetSBlock", [], [block, "main"], ["b0"]], [kind, ["b0"], [], outputs], *notes]
+    Trace.apply_json_to_schedule([insts, []], s)
+    assert [str(r) for r in s.steps[1:]] == [f"annotate({b}, k, {k})" for k, b in enumerate(found)]
+
+
 PAIR = """
 @T.prim_func
 def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
@@ -115,10 +159,10 @@ def test_the_loop_at_a_place_is_the_one_of_the_trace() -> None:
     again = Schedule(PAIR.format("B", "C", 7))
     trace.apply_to_schedule(again)
     assert len(again.loops()) == 3
-    for other in (PAIR.format("C", "B", 8), PAIR.format("B", "C", 8).replace("range(8)", "range(9)", 1)):
-        other = other.replace("(8,)", "(9,)")
+    longer = PAIR.format("B", "C", 8).replace("range(8)", "range(9)", 1).replace("(8,)", "(9,)")
+    for other in (PAIR.format("C", "B", 8), longer):
         with pytest.raises(
-            TraceError, match=r"the loop at \[0\] is not the one of the trace, i from 0 over 8 around B"
+            TraceError, match=r"the loop at \[0\] is not the one .* i from 0 over 8 around B; here it is"
         ):
             trace.apply_to_schedule(Schedule(other))
 

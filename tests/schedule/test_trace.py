@@ -275,7 +275,7 @@ def test_blocks_are_found_by_what_they_have_to_do_with_others() -> None:
              ["Annotate", ["b6", 2], ["k"], []], ["Unannotate", ["b0"], ["meta_schedule.parallel"], []]]  # fmt: skip
     s = Schedule(THREE)
     Trace.apply_json_to_schedule([found, []], s)
-    assert [str(r) for r in s.steps[1:]] == ["annotate(D, k, 1)", "annotate(t, k, 2)"]
+    assert [str(r) for r in s.steps[1:]] == ["annotate(D, k, 1)", "annotate(C, k, 2)"]
 
 
 # -- index maps --------------------------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ from verified_tir.schedule.shown import listed, map_text, short
 from verified_tir.schedule.spelling import meant
 from verified_tir.schedule.tactics import assume, layout, reduction
 from verified_tir.schedule.tactics import simplify as simplification
+from verified_tir.schedule.tactics.counted import orders_declared
 from verified_tir.schedule.trace_recording import Tracer
 from verified_tir.schedule.verdicts import open_store
 
@@ -160,7 +161,10 @@ class Schedule(
         if isinstance(result, (NoMatch, Unproved)):
             raise report("the program itself", result, program, None)
         expanded, obligations = result
-        self._session = Session(reflexive(expanded, definite=True), prover, axes=declared_axes(program))
+        self._session = Session(
+            reflexive(expanded, definite=True), prover,
+            axes=declared_axes(program), declared=orders_declared(written, expanded),
+        )  # fmt: skip
         seconds = time.perf_counter() - start
         self._records.append(StepRecord("program", program.name, obligations, seconds, program, expanded))
         for block, function in owed:
@@ -171,7 +175,7 @@ class Schedule(
         """A schedule whose theorem is about arguments of any kind, not only those of definite values, since what a
         statement leaves undefined may be passed to a function."""
         s = cls(func, solver=solver)
-        s._session = Session(reflexive(s.func), s._session.prover)
+        s._session = Session(reflexive(s.func), s._session.prover, declared=s._session.declared)
         return s
 
     def _lemma(self, intrinsic: Intrinsic) -> Refines:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
 
 from verified_tir.elaborate.own_memory import as_if_placed
 from verified_tir.index.bounds import Ranges
@@ -35,6 +35,9 @@ from verified_tir.schedule.folding import with_constants_folded
 from verified_tir.schedule.races import newly_private, spoiled
 from verified_tir.schedule.rule_builders import RuleBuilder
 from verified_tir.schedule.shown import described, loop_described, loop_range
+
+if TYPE_CHECKING:
+    from verified_tir.schedule.tactics.counted import Orders
 
 S = TypeVar("S", bound=Stmt)
 T = TypeVar("T")
@@ -92,6 +95,8 @@ class Session:
     waiting: frozenset[Var] = frozenset()
     """Memory that steps put into a scope that threads do not share: it may have to wait until its threads allocate it
     (see ``own_memory``)."""
+    declared: Orders = field(default_factory=dict)
+    """Orders of buffers that blocks declare (see ``tactics.counted``)."""
     calls: list[str] = field(default_factory=list)
     """What the user called for each step of the derivation, for messages."""
 

@@ -22,6 +22,7 @@ from verified_tir.schedule.sampling import COMPUTE_INLINE, COMPUTE_ROOT, Sampled
 from verified_tir.schedule.session import Session, TacticFailed
 from verified_tir.schedule.spelling import signature_of
 from verified_tir.schedule.tactics.buffers import buffer_arguments
+from verified_tir.schedule.tactics.counted import Side, counted
 from verified_tir.schedule.tactics.layout import buffer_in, layout_arguments, map_of_buffer
 from verified_tir.schedule.trace import Trace
 from verified_tir.schedule.trace_instructions import OWN, Instruction, TraceError
@@ -188,7 +189,7 @@ Bound = Mapping[str, Any]
 Encoder = Callable[[Pending, Bound], Instruction]
 
 
-def _number(p: Pending, a: Bound, kind: str) -> tuple[str, int]:
+def _number(p: Pending, a: Bound, kind: Side) -> tuple[str, int]:
     """Block and number of the buffer of a ``cache_read`` and the like.
 
     :raises TraceError: if TVM's instruction has no room for the arguments.
@@ -200,13 +201,13 @@ def _number(p: Pending, a: Bound, kind: str) -> tuple[str, int]:
     return where, _position(p, where, which, kind)
 
 
-def _position(p: Pending, block: str, which: Any, kind: str) -> int:
+def _position(p: Pending, block: str, which: Any, kind: Side) -> int:
     """Which of the buffers of a block is meant, counted as TVM counts them."""
     wanted = buffer_in(p.session, block, which)
-    number = 0
-    while buffer_in(p.session, block, (kind, number)) is not wanted:
-        number += 1
-    return number
+    numbers = counted(p.session, block, p.session.block(block)[1], kind)
+    if wanted not in numbers:
+        raise TraceError(f"block {block} does not {kind} {wanted.name}")
+    return numbers.index(wanted)
 
 
 def _cache_read(p: Pending, a: Bound) -> Instruction:
@@ -236,17 +237,17 @@ def _transform_layout(p: Pending, a: Bound) -> Instruction:
         raise TraceError("TVM has no such instruction")
     found = buffer_in(p.session, block, buffer)
     index_map = map_of_buffer(found, index_map)
-    kind = buffer[0] if isinstance(buffer, tuple) else _side(p, block, found)
+    kind: Side = buffer[0] if isinstance(buffer, tuple) else _side(p, block, found)
     number = _position(p, block, buffer, kind)
     return Instruction("TransformLayout", [p.block(block), map_written(index_map)],
                        [number, int(kind == "write"), None, False])  # fmt: skip
 
 
-def _side(p: Pending, block: str, buffer: Buffer) -> str:
+def _side(p: Pending, block: str, buffer: Buffer) -> Side:
     try:
         _position(p, block, buffer, "write")
         return "write"
-    except TacticFailed:
+    except (TacticFailed, TraceError):
         return "read"
 
 

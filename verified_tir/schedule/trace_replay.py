@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Load, Var
+from verified_tir.ir.expr import Var
 from verified_tir.ir.paths import Path
-from verified_tir.ir.stmt import Block, Store
-from verified_tir.ir.visit import nodes_of
+from verified_tir.ir.stmt import Block
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import Refuted, ScheduleError
-from verified_tir.schedule.session import Session
+from verified_tir.schedule.session import Session, TacticFailed
+from verified_tir.schedule.tactics.counted import accessed, counted
 from verified_tir.schedule.trace_instructions import OWN, POSTPROC, DecisionProvider, Instruction, TraceError
 from verified_tir.schedule.trace_maps import map_read, padding_read
 from verified_tir.schedule.trace_places import check_places
@@ -102,12 +102,30 @@ class Replay:
         return [name for _, name in found]
 
     def neighbours(self, block: Any, *, after: bool) -> list[str]:
-        """The blocks that read what a block stores (``after``), or store what it reads."""
+        """The blocks that read what a block stores or store to it again (``after``), or the blocks before it that store
+        what it reads or stores, in the order of TVM's dependency edges.
+
+        :raises TraceError: if the order of several is not known.
+        """
         session: Session = self.sch._session
-        path, label = session.block(block_of_copy(session, block))
-        buffers = _touched(label, Store if after else Load)
-        others = [(b.name, _touched(b, Load if after else Store)) for p, b in session.find(Block) if p != path]
-        return [name for name, touched in others if touched & buffers]
+        place, label = session.block(block_of_copy(session, block))
+        blocks = session.find(Block)
+        places = [p for p, _ in blocks]
+        siblings = [(p, b) for p, b in blocks if _around(p, places) == _around(place, places)]
+        if after:
+            stored, later = _data(accessed(label.body, "write")), [b for p, b in siblings if p > place]
+            return [
+                b.name for b in later if stored & (_data(accessed(b.body, "read")) | _data(accessed(b.body, "write")))
+            ]
+        stores = [(b.name, _data(accessed(b.body, "write"))) for p, b in siblings if p < place]
+        try:
+            read = counted(session, label.name, label, "read")
+        except TacticFailed as problem:
+            if sum(bool(data & _data(accessed(label.body, "read"))) for _, data in stores) > 1:
+                raise TraceError(f"the order of the producers is not known: {problem}") from problem
+            read = [*accessed(label.body, "read")]
+        order = [b for b in (*read, *accessed(label.body, "write")) if b is not None]
+        return list(dict.fromkeys(name for b in order for name, data in stores if b.data in data))
 
     def decomposed(self, block: str, loop: Any) -> str:
         init: str = self.sch.decompose_reduction(block, loop)
@@ -130,8 +148,13 @@ class Replay:
         self.sch.transform_layout(inputs[0], (side, int(attrs[0])), map_read(inputs[1]), padding)
 
 
-def _touched(block: Block, kind: type[Load] | type[Store]) -> set[Var]:
-    return {n.buffer.data for n in nodes_of(block, kind)}
+def _around(place: Path, blocks: Sequence[Path]) -> Path | None:
+    """The one of some blocks in which a place is."""
+    return max((p for p in blocks if p != place and p == place[: len(p)]), key=len, default=None)
+
+
+def _data(buffers: Iterable[Buffer]) -> set[Var]:
+    return {b.data for b in buffers}
 
 
 def apply(

@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeAlias
 
 from verified_tir.index.map import IndexMap, IndexMapError, NotInjective
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import FALSE, Expr, IntImm, Load, Undef, Var
+from verified_tir.ir.expr import FALSE, Expr, IntImm, Undef, Var
 from verified_tir.ir.node import IRError
 from verified_tir.ir.paths import Path
 from verified_tir.ir.script.separators import SeparatorNumbering, stored
-from verified_tir.ir.stmt import Allocate, If, Seq, Stmt, Store
+from verified_tir.ir.stmt import Allocate
 from verified_tir.ir.sugar import any_of, const
-from verified_tir.ir.visit import free_vars, nodes_of
+from verified_tir.ir.visit import free_vars
 from verified_tir.kernel.effects import opaque_calls, written_blocks
 from verified_tir.kernel.rules.couple import Couple
 from verified_tir.kernel.rules.layout import LayoutMap
@@ -23,6 +23,7 @@ from verified_tir.kernel.rules.padding import PadValue
 from verified_tir.kernel.rules.relayout import Relayout
 from verified_tir.schedule import codes
 from verified_tir.schedule.session import Session, fail
+from verified_tir.schedule.tactics.counted import accessed, counted
 from verified_tir.schedule.tactics.pad_value import of_buffer, reads_memory, transformed, write_padding
 from verified_tir.schedule.tactics.pad_value import pad_value as padding_value
 from verified_tir.schedule.tactics.ramps import as_ramps
@@ -58,40 +59,29 @@ def find_buffer(session: Session, name: str | Buffer) -> tuple[Buffer, Path | No
 def buffer_in(session: Session, block: str, which: BufferIn) -> Buffer:
     """A buffer that a block uses.
 
-    Numbers count as in TVM: a buffer that the block initialises (``T.init``) and then updates is not among those that
-    it reads.  Here it comes last.
+    Numbers count as in TVM (see :mod:`~verified_tir.schedule.tactics.counted`).
     """
     _, label = session.block(block)
-    begun = _initialised(label.body)
-    reads = list(dict.fromkeys(n.buffer for n in nodes_of(label.body, Load)))
-    reads.sort(key=lambda b: b in begun)
-    writes = list(dict.fromkeys(n.buffer for n in nodes_of(label.body, Store)))
     match which:
         case ("read" | "write" as kind, int(k)):
-            found = reads if kind == "read" else writes
-            if not 0 <= k < len(found):
-                names = ", ".join(b.name for b in found) or "none"
+            found = counted(session, block, label, kind)
+            chosen = found[k] if 0 <= k < len(found) else None
+            if chosen is None:
+                names = ", ".join(b.name for b in found if b is not None) or "none"
                 why = f"; what its opaque calls {kind} is not known" if opaque_calls(label.body) else ""
                 raise fail(
                     f"block {block} has no {kind} buffer number {k}; it {kind}s {names}{why}", code=codes.NO_BUFFER
                 )
-            return found[k]
+            return chosen
         case str() | Buffer():
             name = which if isinstance(which, str) else which.name
-            for b in (*writes, *reads):
+            used = [*accessed(label.body, "write"), *accessed(label.body, "read")]
+            for b in used:
                 if b is which or b.name == name:
                     return b
-            names = ", ".join(dict.fromkeys(b.name for b in (*writes, *reads)))
+            names = ", ".join(dict.fromkeys(b.name for b in used))
             raise fail(f"block {block} does not use {name}; it uses {names}", code=codes.NO_BUFFER)
     raise fail(f'a buffer of a block is its name, ("read", k) or ("write", k), not {which!r}', code=codes.NO_BUFFER)
-
-
-def _initialised(body: Stmt) -> set[Buffer]:
-    """What the condition with which a block begins, an expanded ``T.init``, writes without reading it."""
-    match body:
-        case Seq(stmts=(If(else_body=None) as first, _, *_)):
-            return {n.buffer for n in nodes_of(first, Store)} - {n.buffer for n in nodes_of(first, Load)}
-    return set()
 
 
 def numbered(kind: Literal["read", "write"], which: BufferIn | int) -> BufferIn:
