@@ -3,7 +3,7 @@
 The function of ``GetSBlock`` was not looked at: a step of another function of a module was made on the schedule's, and
 what was recorded was of ``main`` always.  ``consumer_blocks`` of ``CacheWrite`` were passed over.  Instructions that
 TVM does not have name loops by their place, and any loop that stood there was taken.  ``GetProducers`` gave blocks in
-another order than TVM.
+another order than TVM.  The place in an iteration of ``ComputeAt`` and ``ReverseComputeAt`` was passed over.
 """
 
 from __future__ import annotations
@@ -132,6 +132,47 @@ def test_producers_and_consumers_are_those_of_tvm(kind: str, block: str, found: 
     insts = [["GetSBlock", [], [block, "main"], ["b0"]], [kind, ["b0"], [], outputs], *notes]
     Trace.apply_json_to_schedule([insts, []], s)
     assert [str(r) for r in s.steps[1:]] == [f"annotate({b}, k, {k})" for k, b in enumerate(found)]
+
+
+BETWEEN = """
+@T.prim_func
+def main(A: T.Buffer((8, 8), "int32"), D: T.Buffer((8, 8), "int32"), E: T.Buffer((8, 8), "int32")):
+    B = T.alloc_buffer((8, 8), "int32")
+    for i, j in T.grid(8, 8):
+        with T.sblock("B"):
+            B[i, j] = A[i, j] + 1
+    for i in range(8):
+        for j in range(8):
+            with T.sblock("D"):
+                D[i, j] = A[i, j] * 2
+        for j in range(8):
+            with T.sblock("E"):
+                E[i, j] = B[i, j] - 3
+"""
+
+
+def computed_at(kind: str, block: str, other: str, index: int) -> Schedule:
+    insts = [["GetSBlock", [], [block, "main"], ["b0"]], ["GetSBlock", [], [other, "main"], ["b1"]],
+             ["GetLoops", ["b1"], [], ["l2", "l3"]], [kind, ["b0", "l2"], [False, index], []]]  # fmt: skip
+    s = Schedule(BETWEEN)
+    Trace.apply_json_to_schedule([insts, []], s)
+    return s
+
+
+@pytest.mark.parametrize(("index", "blocks"), [(-1, "DBE"), (-2, "BDE")])
+def test_the_place_in_an_iteration(index: int, blocks: str) -> None:
+    s = computed_at("ComputeAt", "B", "E", index)
+    assert s.blocks == [*blocks]
+    assert s.trace.insts[-1].attrs == [False, index]
+    direct = Schedule(BETWEEN)
+    direct.compute_at("B", direct.get_loops("E")[0], index=index)
+    assert direct.script() == s.script()
+
+
+@pytest.mark.parametrize(("kind", "index"), [("ComputeAt", 0), ("ComputeAt", 1), ("ReverseComputeAt", -2)])
+def test_other_places_in_an_iteration(kind: str, index: int) -> None:
+    with pytest.raises(TraceError, match="its operands do not fit: index is -1"):
+        computed_at(kind, *("BE" if kind == "ComputeAt" else "EB"), index)
 
 
 PAIR = """

@@ -96,16 +96,18 @@ class ValuePrimitives(Primitives):
 
         :param block: the block's name, or the outermost loop of its nest.
         :param preserve_unit_loops: keep loops of one iteration around the block.
-        :param index: TVM's; -1, the last place that is possible, is the only one (see ``move_before``).
+        :param index: TVM's: -1 is the last place in an iteration, before the first statement that reads what the block
+            stores; -2 the first one.  There are no others (see ``move_before``).
         :raises ScheduleError: if something else reads what the block stores, or its inputs change on the way.
         """
-        _last(index)
+        if index not in (-1, -2):
+            raise TypeError(f"index is -1 or -2, the last or the first place, not {index}; move_before moves the block")
 
         def steps(s: Session) -> None:
             if loop == COMPUTE_INLINE:
                 inline.compute_inline(s, str(block))
             elif loop != COMPUTE_ROOT:
-                compute.compute_at(s, block, loop, unit_loops=preserve_unit_loops)
+                compute.compute_at(s, block, loop, unit_loops=preserve_unit_loops, first=index == -2)
 
         self._do("compute_at", (block, loop), steps)
 
@@ -118,7 +120,7 @@ class ValuePrimitives(Primitives):
 
         :param block: the block's name, or the outermost loop of its nest.
         :param preserve_unit_loops: keep loops of one iteration around the block.
-        :param index: TVM's; -1, the last place that is possible, is the only one (see ``move_before``).
+        :param index: TVM's; -1, the last place in an iteration, is the only one (see ``move_before``).
         :raises ScheduleError: if some instance belongs to no iteration, or something stands in between that keeps its
             place.
         """
@@ -203,7 +205,7 @@ class ValuePrimitives(Primitives):
 def _last(index: int) -> None:
     if index != -1:
         raise TypeError(
-            f"index is -1, the last place that is possible, not {index}; move_before moves what stands there"
+            f"index is -1, the last place in an iteration, not {index}; move_before moves what stands there"
         )
 
 

@@ -142,6 +142,10 @@ class Replay:
         self.aliases[copy.name] = copy
         return copy
 
+    def moved(self, primitive: Callable[..., None], inputs: list[Any], attrs: list[Any]) -> None:
+        """Run a block elsewhere, at TVM's number of a place in the iteration, which older traces do not have."""
+        primitive(*inputs, bool(attrs[0]), int(attrs[1]) if len(attrs) > 1 else -1)
+
     def laid_out(self, inputs: list[Any], attrs: list[Any]) -> None:
         side = "write" if int(attrs[1]) else "read"
         padding = padding_read(attrs[2])
@@ -232,8 +236,8 @@ DECODERS: Final[dict[str, Decoder]] = {
     "ReadAt": lambda r, x, a: r.sch.read_at(x[0], x[1], int(a[0]), a[1]),
     "WriteAt": lambda r, x, a: r.sch.write_at(x[0], x[1], int(a[0]), a[1]),
     "SetScope": lambda r, x, a: r.sch.set_scope(x[0], int(a[0]), a[1]),
-    "ComputeAt": lambda r, x, a: r.sch.compute_at(x[0], x[1], bool(a[0])),
-    "ReverseComputeAt": lambda r, x, a: r.sch.reverse_compute_at(x[0], x[1], bool(a[0])),
+    "ComputeAt": lambda r, x, a: r.moved(r.sch.compute_at, x, a),
+    "ReverseComputeAt": lambda r, x, a: r.moved(r.sch.reverse_compute_at, x, a),
     "ComputeInline": lambda r, x, a: r.sch.compute_inline(x[0]),
     "ReverseComputeInline": lambda r, x, a: r.sch.reverse_compute_inline(x[0]),
     "DecomposeReduction": lambda r, x, a: r.decomposed(x[0], x[1]),

@@ -13,24 +13,27 @@ from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import For, Seq
 from verified_tir.kernel.race_free import MARKED
 from verified_tir.kernel.rules.erase import Erase
-from verified_tir.schedule import codes
+from verified_tir.schedule import codes, moves
 from verified_tir.schedule.moves import recompute
 from verified_tir.schedule.rule_builders import of_kind
 from verified_tir.schedule.session import Handle, Session, fail
 from verified_tir.schedule.tactics.branches import decide_branches
+from verified_tir.schedule.tactics.counted import accessed
 from verified_tir.schedule.tactics.narrow import allocate_in, narrow
 from verified_tir.schedule.tactics.producer import Producer, again_for, producer_of
 from verified_tir.schedule.tactics.regions import box_of
 from verified_tir.schedule.tactics.simplify import remove_trivial_loops, simplify_expressions
 
 
-def compute_at(session: Session, block: Handle, loop: Handle, *, unit_loops: bool = False) -> None:
-    """Compute what ``block`` stores at the beginning of each iteration of ``loop``, as far as that iteration reads it.
+def compute_at(session: Session, block: Handle, loop: Handle, *, unit_loops: bool = False, first: bool = False) -> None:
+    """Compute what ``block`` stores in each iteration of ``loop``, as far as that iteration reads it: directly before
+    the first statement that reads it.
 
     The block must store to one local buffer, and nothing else may read what it stores.
 
     :param block: the block's name; or the outermost loop of its nest, if that has none.
     :param unit_loops: keep loops of one iteration.
+    :param first: compute it at the beginning of the iteration.
     """
     where, consumer = session.loop(loop)
     producer = producer_of(session, block, loop)
@@ -55,8 +58,23 @@ def compute_at(session: Session, block: Handle, loop: Handle, *, unit_loops: boo
     if not unit_loops:
         remove_trivial_loops(session, (*where, 0))
     narrow(session, producer.buffer, session.loop(loop)[1].var, box)
+    if not first and isinstance(block, str):
+        _late(session, block, session.loop(loop)[0])
     for marked in licensed:
         session.apply(of_kind(session.loop(marked.var)[0], marked.kind, marked.thread))
+
+
+def _late(session: Session, block: str, where: Path) -> None:
+    """Move a block behind the statements of an iteration that do not read what it stores, up to the first that does."""
+    place, label = session.block(block)
+    depth = next((k for k in range(len(where), len(place)) if isinstance(session.stmt(place[:k]), Seq)), None)
+    if depth is None:
+        return
+    sequence, here = place[:depth], place[depth]
+    stored = {b.data for b in accessed(label.body, "write")}
+    for k, stmt in enumerate(session.at(sequence, Seq).stmts[here + 1 :], here):
+        if stored & {b.data for b in accessed(stmt, "read")} or not session.attempt(moves.swap(sequence, k)):
+            return
 
 
 def _allocated_here(session: Session, producer: Producer) -> bool:
