@@ -26,15 +26,17 @@ class ValuePrimitives(Primitives):
     ) -> Buffer:  # fmt: skip
         """Let reads of a buffer read a copy; gives the copy, ``<buffer>_<scope>`` unless named.
 
-        TVM's form is ``cache_read("C", 0, "local")``: the first buffer that block C reads (or its name).  RFC 77's is
-        ``cache_read("A", "local")``: all reads of A.  Both may go on with a loop.
+        TVM's form is ``cache_read("C", 0, "local")``: the first buffer that block C reads (or its name); all blocks
+        beside C read the copy, too, that read the buffer before something else is stored there.  RFC 77's is
+        ``cache_read("A", "local")``: all reads of A.  Both may go on with a loop, for what stands in it.
 
         :param buffer: a buffer that the block reads: its name, itself, its number, or ``("read", k)``.
         :param scope: the storage scope of the copy, ``"global"`` unless given.
         :param loop: copy what an iteration of this loop reads, in each iteration.  Without it the copy is made once:
             before the outermost loop around the block in which nothing writes the buffer; without a block, before the
             first statement of the function, or after the last one that writes the buffer.
-        :param consumer_blocks: blocks whose reads read the copy, if others shall go on reading the buffer.
+        :param consumer_blocks: blocks whose reads read the copy, if others are to go on reading the buffer:
+            ``consumer_blocks="C"`` is for C alone.
         :raises ScheduleError: if the buffer may be written between the copy and its use, or the region cannot be found.
         """
         said = _said(block, buffer, scope, loop)

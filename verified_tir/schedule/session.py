@@ -69,7 +69,8 @@ def fail(reason: str, path: Path = (), *, code: str = "") -> TacticFailed:
 def with_hint(failed: TacticFailed, hint: str) -> TacticFailed:
     """A refusal of the kernel with something added to its claim, for what people read."""
     refusal = failed.refusal
-    assert isinstance(refusal, Unproved)
+    if isinstance(refusal, NoMatch):
+        return TacticFailed(replace(refusal, reason=f"{refusal.reason} ({hint})"), failed.code)
     claim = f"{refusal.obligation.claim} ({hint})"
     return TacticFailed(replace(refusal, obligation=replace(refusal.obligation, claim=claim)))
 

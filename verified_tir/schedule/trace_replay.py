@@ -14,7 +14,7 @@ from verified_tir.ir.stmt import Block
 from verified_tir.schedule.copies import block_of_copy
 from verified_tir.schedule.errors import Refuted, ScheduleError
 from verified_tir.schedule.session import Session, TacticFailed
-from verified_tir.schedule.tactics.counted import accessed, counted
+from verified_tir.schedule.tactics.counted import accessed, counted, enclosing
 from verified_tir.schedule.trace_instructions import OWN, POSTPROC, DecisionProvider, Instruction, TraceError
 from verified_tir.schedule.trace_maps import map_read, padding_read
 from verified_tir.schedule.trace_places import check_places
@@ -111,7 +111,7 @@ class Replay:
         place, label = session.block(block_of_copy(session, block))
         blocks = session.find(Block)
         places = [p for p, _ in blocks]
-        siblings = [(p, b) for p, b in blocks if _around(p, places) == _around(place, places)]
+        siblings = [(p, b) for p, b in blocks if enclosing(p, places) == enclosing(place, places)]
         if after:
             stored, later = _data(accessed(label.body, "write")), [b for p, b in siblings if p > place]
             return [
@@ -150,11 +150,6 @@ class Replay:
         side = "write" if int(attrs[1]) else "read"
         padding = padding_read(attrs[2])
         self.sch.transform_layout(inputs[0], (side, int(attrs[0])), map_read(inputs[1]), padding)
-
-
-def _around(place: Path, blocks: Sequence[Path]) -> Path | None:
-    """The one of some blocks in which a place is."""
-    return max((p for p in blocks if p != place and p == place[: len(p)]), key=len, default=None)
 
 
 def _data(buffers: Iterable[Buffer]) -> set[Var]:

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias, final
 from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.expr import Load
 from verified_tir.ir.func import PrimFunc
+from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, If, Seq, Stmt, Store
 from verified_tir.ir.visit import nodes_of
 from verified_tir.schedule import codes
@@ -57,6 +58,11 @@ def _initialised(body: Stmt) -> set[Buffer]:
         case Seq(stmts=(If(else_body=None) as first, _, *_)):
             return {n.buffer for n in nodes_of(first, Store)} - {n.buffer for n in nodes_of(first, Load)}
     return set()
+
+
+def enclosing(place: Path, blocks: Sequence[Path]) -> Path | None:
+    """The place of the one of some blocks in which a place is."""
+    return max((p for p in blocks if p != place and p == place[: len(p)]), key=len, default=None)
 
 
 def orders_declared(written: PrimFunc, expanded: PrimFunc) -> Orders:
@@ -122,4 +128,4 @@ def _meant(buffer: Buffer, known: Sequence[Buffer]) -> Buffer | None:
     return same[0] if same else after[-1] if after else None
 
 
-__all__ = ["Order", "Orders", "Side", "accessed", "counted", "orders_declared"]
+__all__ = ["Order", "Orders", "Side", "accessed", "counted", "enclosing", "orders_declared"]

@@ -27,9 +27,10 @@ from verified_tir.kernel.rules.layout import LayoutMap
 from verified_tir.kernel.rules.stage import Stage
 from verified_tir.schedule import codes
 from verified_tir.schedule.rule_builders import labelled, unwrapped
-from verified_tir.schedule.session import Handle, Session, TacticFailed, fail
+from verified_tir.schedule.session import Handle, Session, TacticFailed, fail, with_hint
 from verified_tir.schedule.tactics.buffers import buffer_of, home_of
 from verified_tir.schedule.tactics.copied import copied_where_written
+from verified_tir.schedule.tactics.counted import enclosing
 from verified_tir.schedule.tactics.guarded_region import guarded_layout
 from verified_tir.schedule.tactics.layout import BufferIn
 from verified_tir.schedule.tactics.ramps import as_ramps
@@ -67,10 +68,14 @@ def cache_read(
     :param block: the copy is made before the outermost loop around it in which nothing writes the buffer; without it,
         before all that reads the buffer and comes after what writes it.
     :param loop: the loop in each iteration of which what that iteration reads is copied instead.
-    :param consumers: blocks whose reads read the copy; the others go on reading the buffer.
+    :param consumers: blocks whose reads read the copy; the others go on reading the buffer.  Without them, and without
+        a loop, these are all that read what the block reads.
     """
     source = buffer_of(session, block, buffer)
-    wanted = [session.block(b)[0] for b in ([block] if block is not None and not consumers else consumers)]
+    only = [session.block(b)[0] for b in consumers]
+    if block is not None and not only and loop is None:
+        only = readers_of_the_same(session, block, source)
+    wanted = only if only or block is None else [session.block(block)[0]]
     if loop is not None:
         spans = [Span(_body_of(session, wanted, loop))]
     elif wanted:
@@ -78,7 +83,6 @@ def cache_read(
         spans = [next((s for s in around if not _writes(session, s, source)), around[-1])]
     else:
         spans = _all_readers(session, source)
-    only = [session.block(b)[0] for b in consumers]
     for span in spans[:-1]:
         try:
             with session.atomic():
@@ -89,7 +93,30 @@ def cache_read(
     if len(only) < 2 or loop is not None:
         return last()
     called = name or _name(source, scope)
-    return session.first_of([last, partial(copied_where_written, session, source, only, scope, called)])
+    try:
+        return session.first_of([last, partial(copied_where_written, session, source, only, scope, called)])
+    except TacticFailed as failed:
+        if consumers:
+            raise
+        hint = f"all that read {source.name} would read the copy; consumer_blocks says which blocks are to"
+        raise with_hint(failed, hint) from None
+
+
+def readers_of_the_same(session: Session, block: str, source: Buffer) -> list[Path]:
+    """The places of the blocks that read of a buffer what a block reads, and no other values: no store to the buffer
+    stands between them.  As in TVM they are those of one enclosing block.  Empty if there are no others."""
+    place, _ = session.block(block)
+    blocks = session.find(Block)
+    places = [p for p, _ in blocks]
+    stores = [p for p, s in session.find(Store) if s.buffer.data is source.data]
+    if any(p[: len(place)] == place for p in stores):
+        return []
+    first = max((p for p in stores if p < place), default=())
+    last = min((p for p in stores if p > place), default=None)
+    found = [p for p, b in blocks
+             if enclosing(p, places) == enclosing(place, places) and any(n.buffer is source for n in nodes_of(b, Load))
+             and p > first and (last is None or p < last) and not any(q[: len(p)] == p for q in stores)]  # fmt: skip
+    return found if len(found) > 1 else []
 
 
 def cache_write(
