@@ -227,3 +227,10 @@ def test_the_buffer_of_a_number_is_the_one_of_the_trace() -> None:
     other = PAIR.format("B", "C", 8).replace("A[", "X[").replace("(A:", "(B:").replace("B: T.B", "X: T.B", 1)
     with pytest.raises(TraceError, match="the buffer at 0 is not the one of the trace, A; here it is X"):
         trace.apply_to_schedule(Schedule(other))
+
+
+def test_a_block_whose_label_goes_when_it_moves() -> None:
+    s = Schedule(BETWEEN)
+    outer = s.blockize(s.get_loops("B")[1])
+    s.compute_at(outer, s.get_loops("E")[0])
+    assert "B" in s.blocks and "E" in s.blocks

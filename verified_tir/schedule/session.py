@@ -24,7 +24,7 @@ from verified_tir.ir.visit import bound_vars, nodes_of
 from verified_tir.kernel.begin import context_at
 from verified_tir.kernel.context import Context
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
+from verified_tir.kernel.obligation import NoMatch, Refusal
 from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Rule, apply, licensed, without_licence
 from verified_tir.logic.solver import Solver

@@ -58,7 +58,7 @@ def compute_at(session: Session, block: Handle, loop: Handle, *, unit_loops: boo
     if not unit_loops:
         remove_trivial_loops(session, (*where, 0))
     narrow(session, producer.buffer, session.loop(loop)[1].var, box)
-    if not first and isinstance(block, str):
+    if not first and isinstance(block, str) and session.has_block(block):  # a label around a nest may have gone with it
         _late(session, block, session.loop(loop)[0])
     for marked in licensed:
         session.apply(of_kind(session.loop(marked.var)[0], marked.kind, marked.thread))
