@@ -80,6 +80,7 @@ class Both:
     def __init__(self, program: str) -> None:
         self.there = tvm.s_tir.Schedule(tvm.IRModule({"main": function(program)}))
         self.here = Schedule(program)
+        self.here._session.handles_of_tvm = True  # as in a trace
         self.handles: list[tuple[Any, Any]] = []
         self.blocks = [(b, b) for b in self.here.blocks]
         self.look()

@@ -1,6 +1,6 @@
 """Steps were proved, but what they left was not what TVM's step of the same name leaves.
 
-After ``rfactor`` handles meant the loops of the partial results, so that ``unroll`` changed another loop than in TVM;
+In a trace, after ``rfactor`` handles meant the loops of the partial results, so that ``unroll`` changed another one;
 ``reverse_compute_at`` of a copy took along what reads the copy, if the copy's buffer was allocated around both;
 ``fuse`` kept the kind of its loops; ``reverse_compute_inline`` took apart a nest that the producer shared.  What
 iteration variables are counted by is kept in ``tests/schedule/test_declared_axes.py``, and all of it against TVM in
@@ -52,6 +52,7 @@ def body(s: Schedule) -> str:
 
 def test_the_loop_of_the_block_that_keeps_its_name() -> None:
     s = Schedule(SUM)
+    s._session.handles_of_tvm = True  # as in a trace
     outer, inner = s.split("k", [None, 4])
     s.rfactor(outer)
     s.unroll(outer)

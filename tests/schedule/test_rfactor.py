@@ -88,9 +88,41 @@ def test_what_it_is_for() -> None:
     )
 
 
+def test_handles_stay_with_the_partial_results() -> None:
+    s = Schedule(block(m=16))
+    i, k = s.loops("B")
+    _, lane = s.split(k, [None, 8])
+    s.rfactor(lane)
+    s.vectorize(lane)
+    s.parallel(i)
+    partial_sums, _, last = s.script().partition('with T.sblock("B_rf")')
+    assert "for i in T.parallel(4):" in partial_sums and "for k_1 in T.vectorized(8):" in partial_sums
+    assert "parallel" not in last and "vectorized" not in last
+    agree(s)
+
+
+def test_a_recorded_trace_means_the_same_loops() -> None:
+    """In a trace, handles mean the loops of the block that keeps its name, as in TVM; others are looked up again."""
+    s = Schedule(block(m=16))
+    _, lane = s.split("k", [None, 8])
+    s.rfactor(lane)
+    s.vectorize(lane)
+    s.unroll(s.loops("B")[-1])
+    again = Schedule(block(m=16))
+    s.trace.apply_to_schedule(again)
+    assert again.script() == s.script()
+
+
+def in_a_trace(program: str) -> Schedule:
+    """A schedule whose handles mean what they mean in TVM."""
+    s = Schedule(program)
+    s._session.handles_of_tvm = True
+    return s
+
+
 def test_handles_mean_the_loops_of_the_block_that_keeps_its_name() -> None:
     """As in TVM; a loop that is summed already runs over the partial results alone, and is meant there."""
-    s = Schedule(block())
+    s = in_a_trace(block())
     i, k = s.loops("B")
     outer, inner = s.split(k, [2, None])
     s.parallel(i)
@@ -120,7 +152,7 @@ def test_handles_mean_the_loops_of_the_block_that_keeps_its_name() -> None:
 
 
 def test_handles_of_loops_over_elements_under_a_guard() -> None:
-    s = Schedule(block(n=7))
+    s = in_a_trace(block(n=7))
     i, k = s.loops("B")
     i_0, i_1 = s.split(i, [None, 2])
     s.rfactor(k)
@@ -145,7 +177,7 @@ def f(A: T.Buffer((10,), "int32"), B: T.Buffer((6,), "int32")):
 
 def test_handles_of_loops_that_pass_an_element_often_are_gone() -> None:
     """The sum of the partial results runs over elements, one by one."""
-    s = Schedule(WINDOWS)
+    s = in_a_trace(WINDOWS)
     i, _, k = s.loops("B")
     s.rfactor(k)
     s.unroll(k)

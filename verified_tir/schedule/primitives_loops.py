@@ -183,8 +183,8 @@ class LoopPrimitives(Primitives):
         """Split a reduction: one partial result for each iteration of ``loop``, then the sum of these.
 
         Gives the block of the partial results, ``<block>_rf``.  They are kept in ``<buffer>_rf``, which has one more
-        dimension than the result.  The block itself adds them up; handles mean its loops from then on, but for those
-        that are summed already, which run in ``<block>_rf`` alone.  (TVM's ``rfactor``.)
+        dimension than the result.  The block itself adds them up.  Handles go on meaning the loops of the partial
+        results; in TVM, and so in traces, they mean those of the block itself.  (TVM's ``rfactor``.)
 
         :param loop: a loop of the reduction, in a block, or in a nest around one update ``B[x] = B[x] ⊕ e``.
         :param factor_axis: which dimension of the new buffer is the new one; from the end if negative.

@@ -91,6 +91,8 @@ class Session:
     which they first stood around it (see ``block_domain``)."""
     parts: dict[Var, tuple[Var, ...]] = field(default_factory=dict)
     """Loops that were split: into which."""
+    handles_of_tvm: bool = False
+    """Whether handles mean after ``rfactor`` what they mean in TVM, as in its traces."""
     races: list[Discharged] = field(default_factory=list)
     """What was proved on the way of the marked loops that steps could have spoiled."""
     waiting: frozenset[Var] = frozenset()

@@ -141,6 +141,13 @@ class Pending:
         self.loops.update(zip((s.var for s in around), outputs, strict=True))
         return self.loops[loop.var]
 
+    def loop_that_goes(self, handle: Any) -> str:
+        """The name of a loop before a step after which TVM's handles mean other loops than here: all are looked up
+        again."""
+        name = self.loop(handle)
+        self.loops.clear()
+        return name
+
     def _blocks_called(self, name: str) -> list[tuple[Path, Block]]:
         """The blocks of a name in the program."""
         return self.session.find(Block, lambda b: b.name == name)
@@ -305,7 +312,7 @@ ENCODERS: Final[dict[str, Encoder]] = {
     "fuse_reduction_epilogue": lambda p, a: Instruction(
         "FuseReductionEpilogue", [p.block(a["reduction_block"]), p.block(a["epilogue_block"])]
     ),
-    "rfactor": _without_licence(lambda p, a: Instruction("RFactor", [p.loop(a["loop"])], [a["factor_axis"]])),
+    "rfactor": _without_licence(lambda p, a: Instruction("RFactor", [p.loop_that_goes(a["loop"])], [a["factor_axis"]])),
     "pad_einsum": lambda p, a: Instruction("PadEinsum", [p.block(a["block"]), list(map(p.value, a["padding"]))]),
     "blockize": _blockize,
     "tensorize": _tensorize,

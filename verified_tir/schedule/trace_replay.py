@@ -82,6 +82,15 @@ class Replay:
                     return call(*arguments, reassociate=word)
             raise refused from None
 
+    def factored(self, loop: Any, axis: int) -> Any:
+        """``rfactor``, after which handles mean what they mean in TVM."""
+        session: Session = self.sch._session
+        session.handles_of_tvm = True
+        try:
+            return self.licensed(self.sch.rfactor, loop, axis)
+        finally:
+            session.handles_of_tvm = False
+
     def noted(self, where: Any, key: str, value: Any) -> None:
         """Annotate a block or a loop.  What TVM notes at the root block, for its postprocessing, is left out."""
         if where != ROOT:
@@ -239,7 +248,7 @@ DECODERS: Final[dict[str, Decoder]] = {
     "DecomposePadding": lambda r, x, a: r.sch.decompose_padding(x[0], x[1]),
     "FuseReductionEpilogue": lambda r, x, a: r.sch.fuse_reduction_epilogue(x[0], x[1]),
     "RollingBuffer": lambda r, x, a: r.sch.rolling_buffer(x[0], int(a[0])),
-    "RFactor": lambda r, x, a: r.licensed(r.sch.rfactor, x[0], int(a[0])),
+    "RFactor": lambda r, x, a: r.factored(x[0], int(a[0])),
     "PadEinsum": lambda r, x, a: r.sch.pad_einsum(x[0], x[1]),
     "Blockize": lambda r, x, a: r.sch.blockize(x[0]),
     "Tensorize": lambda r, x, a: r.sch.tensorize(x[0], a[0]),

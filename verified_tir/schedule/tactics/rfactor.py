@@ -11,8 +11,8 @@ that adds ``A[i, ko, ki]`` to ``B[i]``, factored by ``ki``:
 
 If the block had its initialisation, both blocks get theirs back (``recompose``).
 
-As in TVM, the loops of the last nest are those that handles mean from then on, and are marked as they were: the block
-that adds keeps its name and its loops.  A loop that is summed already runs in ``B_rf`` alone, and is meant there.
+Handles go on meaning the loops of the partial results.  In a trace they mean those of the last nest, as in TVM, where
+the block that adds keeps its loops; a loop that is summed already runs in ``B_rf`` alone, and is meant there.
 
 The kernel's rule is ``reassociate``; the identity of a float sum is -0.0.
 """
@@ -277,10 +277,11 @@ def _kept(partial_sums: Stmt, nest: Nest) -> list[For]:
 
 
 def _handles_go_along(session: Session, partial_sums: Path, nest: Nest, same: dict[Var, Var], name: str) -> None:
-    """Handles of loops mean those of the block that keeps its name; the loops of the partial results, in block
+    """In traces, handles mean the loops of the block that keeps its name; those of the partial results, in block
     ``name``, become others.  As in TVM, the factored loop is the first iteration variable of both blocks."""
     again: dict[Var, Var] = {}
-    for s in _kept(session.stmt(partial_sums), nest):
+    kept = _kept(session.stmt(partial_sums), nest)
+    for s in kept if session.handles_of_tvm else ():
         path, _ = session.loop(s.var)
         again[s.var] = fresh = Var.fresh(s.var.name, s.var.dtype)
         new = _like(s, fresh, s, marked=True)
@@ -292,7 +293,7 @@ def _handles_go_along(session: Session, partial_sums: Path, nest: Nest, same: di
         return
     order = [nest.loop.var, *(v for v in nest.axes if v is not nest.loop.var)]
     session.axes[name] = tuple(again.get(v, v) for v in order)
-    if {*again} <= {*same}:
+    if {s.var for s in kept} <= {*same}:
         session.axes[nest.name] = tuple(same[v] for v in order if v in same)
 
 
