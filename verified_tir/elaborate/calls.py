@@ -24,7 +24,7 @@ from verified_tir.ir.index_arith import is_index
 from verified_tir.ir.node import IRError, Node
 from verified_tir.ir.paths import Path, places
 from verified_tir.ir.stmt import Allocate, Block, DeclBuffer, Evaluate, Seq, Stmt, Store, seq
-from verified_tir.ir.visit import children, map_children, substitute, walk
+from verified_tir.ir.visit import children, map_children, rewrite, substitute, walk
 from verified_tir.kernel.begin import scalars_of
 from verified_tir.kernel.calls import Arguments, instantiate
 
@@ -69,12 +69,12 @@ def expand_with_arguments(module: IRModule, name: str) -> PrimFunc:
 def without_arguments(func: PrimFunc) -> PrimFunc:
     """The function without the evaluations that :func:`expand_with_arguments` put into it."""
 
-    def call_of(stmt: Stmt) -> Stmt:
-        left = [s for s in stmt.stmts if not is_argument(s)] if isinstance(stmt, Seq) else [stmt]
-        changed = seq(*left) if isinstance(stmt, Seq) and len(left) < len(stmt.stmts) else stmt
-        return map_children(changed, lambda n: call_of(n) if isinstance(n, Stmt) else n)
+    def left(node: Node) -> Node | None:
+        if isinstance(node, Seq) and any(map(is_argument, node.stmts)):
+            return seq(*[s for s in node.stmts if not is_argument(s)])
+        return None
 
-    return func.with_body(call_of(func.body))
+    return func.with_body(rewrite(func.body, left))
 
 
 def is_argument(stmt: Stmt) -> bool:
@@ -169,8 +169,10 @@ def _expanded(call: Call, module: IRModule, owners: Mapping[Var, Buffer], data: 
     for p, a in passed.items():
         if buffers[p] is not a:
             body = DeclBuffer(buffers[p], body)
-    partial = {p: a for p, a in zip(callee.params, call.args, strict=True) if not isinstance(a, (Var, IntImm))}
-    arguments = [Block.label(p.name, Evaluate(a), ((ARGUMENT, callee.name),)) for p, a in partial.items()]
+    arguments = [
+        Block.label(p.name, Evaluate(a), ((ARGUMENT, callee.name),))
+        for p, a in zip(callee.params, call.args, strict=True) if not isinstance(a, (Var, IntImm))
+    ]  # fmt: skip
     return seq(*arguments, body)
 
 
