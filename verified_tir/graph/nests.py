@@ -79,6 +79,16 @@ def _nests(stmt: Stmt, loops: tuple[For, ...], guards: tuple[Expr, ...], more: i
         yield from _nests(s, loops, guards, more)
 
 
+def alone(nest: Nest) -> tuple[For, ...]:
+    """The innermost loops of a nest that have nothing but each other around its block."""
+    own = nest.loops[-1:]
+    for x in reversed(nest.loops[:-1]):
+        if x.body is not own[0]:
+            break
+        own = (x, *own)
+    return own
+
+
 def _same_element(a: Store, b: Store) -> bool:
     return a.buffer is b.buffer and all(x is y for x, y in zip(a.indices, b.indices, strict=True))
 

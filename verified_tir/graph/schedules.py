@@ -5,7 +5,9 @@ No operator is known here.  The program is looked at nest by nest:
 * a *pointwise* nest (one store) runs over vectors of the dimension that lies side by side in memory;
 * a *reduction* (an initialisation and an update of the element that it stores) gets a register tile: a vector, times
   some iterations of a loop that the vector's operands do not depend on, times some of one that the other operands do
-  not depend on.  The tile is a local buffer, is updated in the innermost, unrolled loops, and is stored once.
+  not depend on.  The tile is a local buffer, is updated in the innermost, unrolled loops, and is stored once.  The
+  loops over tiles are ordered by what fits into a cache, and a padded copy of an operand is made row by row
+  (``graph.traffic``).
 
 Every step is a primitive of :class:`~verified_tir.schedule.schedule.Schedule`, and so is proved; the choice is not
 trusted.  The order of the terms of each sum stays, so the results have the bits of the plain program: vectors run along
@@ -26,19 +28,21 @@ from typing import final
 
 from verified_tir.codegen.target import Target
 from verified_tir.graph.groups import apart
-from verified_tir.graph.nests import LANES, OPEN, Nest, contiguous, divisors, extent, nests, uniform
+from verified_tir.graph.nests import LANES, OPEN, Nest, alone, contiguous, divisors, extent, nests, uniform
 from verified_tir.graph.side_by_side import follow, packed
+from verified_tir.graph.traffic import copies_by_row, once_through
 from verified_tir.ir.buffer import Buffer
-from verified_tir.ir.expr import Load, Var
+from verified_tir.ir.expr import Binary, Expr, Load, Var
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import For
+from verified_tir.ir.visit import free_vars, walk
 from verified_tir.schedule.errors import ScheduleError
 from verified_tir.schedule.schedule import Schedule
 
 FIRST, LARGER, SECOND, LONE = 8, 14, 2, 8
-"""Vectors of a tile at the most: along the loop that a vector of weights serves, along that if it has no divisor near,
-along the other loop, and along that if it is (nearly) alone.  Measured; 8 times 2 sums leave registers for the operands
-that LLVM loads in advance."""
+"""Vectors of a tile at the most: along the loop that a vector of weights serves if its operands are windows that
+overlap, along that if they are not or there is no divisor near, along the other loop, and along that if it is (nearly)
+alone.  Measured; 8 times 2 sums leave registers for what windows share, which LLVM keeps there."""
 
 WORTH_IT = 2**14
 """Nests with fewer iterations stay as they are."""
@@ -93,7 +97,7 @@ def scheduled(func: PrimFunc, constants: Collection[str] = (), machine: Machine 
         attempt(nest, partial(apart, s, nest, constants, machine.lanes))
     for nest in _large(s):
         attempt(nest, partial(_split_as_divided, s, nest.block))
-    for old in _large(s):
+    for old in sorted(_large(s), key=lambda n: n.update is None):  # sums first: what they read may move to them
         now = named(s, old.block)
         if now is None:  # what is left of it, after conditions were decided, has another form
             continue
@@ -146,9 +150,10 @@ def _pointwise(s: Schedule, nest: Nest) -> None:
     if loop.var in nest.decides or _gathers(nest, loop.var):
         return
     _epilogue(s, nest.store.buffer)
+    own = alone(nest)
     *outer, inner = _split(s, loop, [lanes])
-    rest = [x.var for x in nest.loops if x is not loop]
-    if rest or outer:
+    rest = [x.var for x in own if x is not loop]
+    if loop in own and (rest or outer):
         s.reorder(*rest, *outer, inner)
     s.vectorize(inner)
 
@@ -174,6 +179,9 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
         nest, (loop, lanes) = again, found
     tile = _tile(nest, loop, lanes, machine)
     outer, inner = _parts(s, nest, tile, loop, lanes)
+    parts = named(s, nest.block)
+    if parts is not None:
+        outer = once_through(parts, outer, inner[-1])
     s.reorder(*outer, *terms, *inner)
     s.cache_write(nest.block, 0, "local", loop=outer[-1] if outer else None)
     s.decompose_reduction(nest.block, terms[0])
@@ -193,6 +201,8 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
         s.vectorize(vector)
         for v in (*(x.var for x in few), *more):
             s.unroll(v)
+    if parts is not None:
+        copies_by_row(s, parts, outer, inner)
 
 
 def _epilogue(s: Schedule, finished: Buffer) -> None:
@@ -201,6 +211,8 @@ def _epilogue(s: Schedule, finished: Buffer) -> None:
         behind = [n for n in nests(s.func) if any(x.buffer is finished for x in n.loads)]
         if len(behind) != 1 or behind[0].update is not None:
             return
+        if any(_divided(i) for x in behind[0].loads if x.buffer is finished for i in x.indices):
+            return  # it would ask of each element whether it is in the tile
         if _is_inlined(s, behind[0]):
             continue
         try:
@@ -208,6 +220,11 @@ def _epilogue(s: Schedule, finished: Buffer) -> None:
         except ScheduleError:  # it is not of one element each, or the sums are wanted elsewhere, too
             return
         finished = behind[0].store.buffer
+
+
+def _divided(index: Expr) -> bool:
+    """Whether an index is made of quotients or remainders."""
+    return any(isinstance(x, Binary) and x.op in ("floordiv", "floormod") for x in walk(index))
 
 
 def _is_inlined(s: Schedule, nest: Nest) -> bool:
@@ -263,7 +280,7 @@ def _tile(nest: Nest, loop: For, lanes: int, machine: Machine) -> dict[Var, int]
     columns = [v for v in extents if v not in rows and all(v is loop.var or uniform(i, v) for i in spread)]
     chosen: dict[Var, int] = {}
     if rows:
-        sizes = {v: _size(extents[v], room) for v in reversed(rows)}
+        sizes = {v: _size(extents[v], room, LARGER if _no_windows(spread, v) else FIRST) for v in reversed(rows)}
         v = max(sizes, key=lambda v: sizes[v])
         chosen[v] = sizes[v]
         room //= chosen[v]
@@ -277,6 +294,11 @@ def _tile(nest: Nest, loop: For, lanes: int, machine: Machine) -> dict[Var, int]
         v = max(reversed(extents), key=lambda v: _divisor(extents[v], LONE))
         chosen[v] = _divisor(extents[v], min(LONE, room))
     return {v: n for v, n in chosen.items() if n > 1}
+
+
+def _no_windows(spread: Sequence[Sequence[Expr]], var: Var) -> bool:
+    """Whether neighbouring iterations of a loop have no operand in common."""
+    return all(i is var or var not in free_vars(i) for indices in spread for i in indices)
 
 
 def _parts(s: Schedule, nest: Nest, tile: Mapping[Var, int], loop: For, lanes: int) -> tuple[list[Var], list[Var]]:
@@ -307,9 +329,9 @@ def _split(s: Schedule, loop: For, factors: Sequence[int]) -> list[Var]:
     return s.split(loop.var, [*([] if rest == 1 else [rest]), *factors])
 
 
-def _size(n: int, room: int) -> int:
+def _size(n: int, room: int, most: int) -> int:
     """How many of n iterations are in a tile: a divisor, near to what is best."""
-    near = _divisor(n, min(FIRST, room))
+    near = _divisor(n, min(most, room))
     return near if 2 * near >= FIRST else _divisor(n, min(LARGER, room))
 
 
