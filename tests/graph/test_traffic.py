@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.graph.test_schedules import HEADER, WIDE, grouped, operator, same_bits
-from verified_tir import script
+from verified_tir import Schedule, script
 from verified_tir.graph.nests import alone, nests
 from verified_tir.graph.schedules import scheduled
 from verified_tir.ir.func import PrimFunc
@@ -128,3 +128,11 @@ def test_loops_that_have_nothing_else_around_a_block() -> None:
     )
     assert [x.var.name for x in alone(first)] == ["j"]
     assert [x.var.name for x in alone(second)] == ["k", "m"]
+
+
+def test_a_reduction_is_no_epilogue_of_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was tried, and refused after many seconds."""
+    asked: list[str] = []
+    monkeypatch.setattr(Schedule, "reverse_compute_inline", lambda self, block: asked.append(block))
+    assert scheduled(pool(24), machine=WIDE).refused == ()
+    assert asked == []

@@ -38,6 +38,12 @@ class Nest:
         return [x for x in walk(last.value) if isinstance(x, Load) and x.buffer is not last.buffer]
 
     @property
+    def accumulates(self) -> bool:
+        """Whether the stored element is read before: in a reduction, also one whose initialisation stands apart."""
+        last = self.update or self.store
+        return any(isinstance(x, Load) and x.buffer is last.buffer for x in walk(last.value))
+
+    @property
     def stored(self) -> frozenset[Var]:
         """The variables that say which element is stored."""
         return frozenset(v for i in self.store.indices for v in free_vars(i))

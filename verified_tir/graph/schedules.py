@@ -209,7 +209,7 @@ def _epilogue(s: Schedule, finished: Buffer) -> None:
     """What is computed of each finished sum alone (a bias, an activation) is computed as the tile is stored."""
     while True:
         behind = [n for n in nests(s.func) if any(x.buffer is finished for x in n.loads)]
-        if len(behind) != 1 or behind[0].update is not None:
+        if len(behind) != 1 or behind[0].accumulates:
             return
         if any(_divided(i) for x in behind[0].loads if x.buffer is finished for i in x.indices):
             return  # it would ask of each element whether it is in the tile
