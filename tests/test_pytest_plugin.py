@@ -56,10 +56,13 @@ def test_schedules_in_test_modules_and_in_files_of_the_option(pytester: pytest.P
     )
 
 
-def test_a_refusal_is_shown_without_our_frames(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_one=REFUSED)
+def test_what_fails_is_shown_without_our_frames(pytester: pytest.Pytester) -> None:
+    """A refusal, a schedule that should have been refused, and a mistake."""
+    accepted = '\n@schedule(total, expect="refused")\ndef accepted(s):\n    pass\n'
+    wrong = "\n@schedule(total)\ndef wrong(s):\n    unknown\n"
+    pytester.makepyfile(test_one=REFUSED, test_two=HEAD + accepted + wrong)
     done = run(pytester, "--junitxml=out.xml")
-    done.assert_outcomes(failed=1)
+    done.assert_outcomes(failed=3)
     done.stdout.fnmatch_lines(
         [
             "*_ racy _*",
@@ -68,27 +71,14 @@ def test_a_refusal_is_shown_without_our_frames(pytester: pytest.Pytester) -> Non
             "    reorder(i_1, i_0): refused, since this is false: *",
             "*# <-- here",
             "    replayed: * (confirmed)",
+            '    every step was accepted, but the schedule is marked expect="refused" *',
+            "    test_two.py:*: error: NameError: name 'unknown' is not defined*",
+            "        unknown",
             "FAILED test_one.py::racy*",
         ]
     )
     done.stdout.no_fnmatch_line("*verified_tir/*")
     done.stdout.no_fnmatch_line("*Traceback*")
-
-
-def test_other_endings(pytester: pytest.Pytester) -> None:
-    accepted = '\n@schedule(total, expect="refused")\ndef accepted(s):\n    pass\n'
-    wrong = "\n@schedule(total)\ndef wrong(s):\n    unknown\n"
-    pytester.makepyfile(test_one=HEAD + accepted + wrong)
-    done = run(pytester)
-    done.assert_outcomes(failed=2)
-    done.stdout.fnmatch_lines(
-        [
-            '    every step was accepted, but the schedule is marked expect="refused" *',
-            "    test_one.py:*: error: NameError: name 'unknown' is not defined*",
-            "        unknown",
-        ]
-    )
-    done.stdout.no_fnmatch_line("*verified_tir/*")
 
 
 @pytest.mark.nightly
@@ -142,8 +132,7 @@ def test_every_schedule_that_a_test_module_makes_is_a_test(pytester: pytest.Pyte
             "test_one.py::bad FAILED*",
         ]
     )
-    run(pytester, "test_one.py::racy").assert_outcomes(passed=1)
-    run(pytester, "test_one.py::inner").assert_outcomes(failed=1)
+    run(pytester, "test_one.py::racy", "test_one.py::inner").assert_outcomes(passed=1, failed=1)
 
 
 @pytest.mark.nightly

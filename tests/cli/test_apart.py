@@ -28,23 +28,31 @@ def ending(how: str) -> str:
     return GOOD + f'\n\n@schedule(fill)\ndef bad(s):\n    import os\n    s.split("i", [4, 4])\n    {how}\n'
 
 
-@pytest.mark.parametrize("how", ENDS)
-def test_a_file_that_ends_the_process_is_an_error(how: str, tmp_path: Path) -> None:
-    write(tmp_path, bad=ending(how))
-    done = vtir("verify", "bad.py", cwd=tmp_path)
+def ended_early(how: str, *options: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """``vtir verify`` of the schedule that ends the process, of which one line tells."""
+    write(folder, bad=ending(how))
+    done = vtir("verify", *options, "bad.py", cwd=folder)
     assert done.returncode == 2
     assert done.stderr.startswith(
         f"vtir: error: bad.py: the file ended the process {ENDS[how]} while bad ran (last step: split(i, [4, 4])), "
         "before the report was complete"
     )
     assert len(done.stderr.splitlines()) == 1
+    return done
+
+
+ALWAYS = ("os.kill(os.getpid(), 9)", "os.execv('/bin/true', ['true'])")
+
+
+@pytest.mark.parametrize("how", [pytest.param(h, marks=() if h in ALWAYS else pytest.mark.nightly) for h in ENDS])
+def test_a_file_that_ends_the_process_is_an_error(how: str, tmp_path: Path) -> None:
+    ended_early(how, folder=tmp_path)
 
 
 def test_the_json_document_says_so_too(tmp_path: Path) -> None:
-    write(tmp_path, bad=ending("os._exit(0)"))
-    done = vtir("verify", "--json", "bad.py", cwd=tmp_path)
+    done = ended_early("os._exit(0)", "--json", folder=tmp_path)
     document = json.loads(done.stdout)
-    assert (done.returncode, document["exit_code"]) == (2, 2)
+    assert document["exit_code"] == 2
     assert document["message"] in done.stderr
 
 
@@ -74,8 +82,18 @@ def test_a_copy_that_a_file_makes_of_the_process_writes_no_report(tmp_path: Path
     assert json.loads(done.stdout)["summary"]["proved"] == 1
 
 
-@pytest.mark.parametrize("more", [(), ("last.py", "--jobs", "2")])
-@pytest.mark.parametrize("dies", [False, True])
+SIDE_BY_SIDE = ("last.py", "--jobs", "2")
+
+
+@pytest.mark.parametrize(
+    ("dies", "more"),
+    [
+        (False, ()),
+        (True, SIDE_BY_SIDE),
+        pytest.param(True, (), marks=pytest.mark.nightly),
+        pytest.param(False, SIDE_BY_SIDE, marks=pytest.mark.nightly),
+    ],
+)
 def test_a_copy_that_lives_on_is_not_waited_for(dies: bool, more: tuple[str, ...], tmp_path: Path) -> None:
     copy = 'import os, time\nif os.fork() == 0:\n    open("copy", "w").write(str(os.getpid()))\n    time.sleep(600)\n'
     copy += 'while not os.path.exists("copy") or not open("copy").read():\n    time.sleep(0.01)\n'

@@ -25,10 +25,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("pages")
-    for where in (REFUSED, LARGEST):
-        (made / f"{where.partition(':')[2]}.html").write_text(page(example(where)), encoding="utf-8")
-    return made
+    """Pages are written there when they are first opened."""
+    return tmp_path_factory.mktemp("pages")
 
 
 @pytest.fixture
@@ -37,13 +35,16 @@ def opened(browser: Any, folder: Path) -> Iterator[Any]:
     contexts, problems, asked = [], [], []
 
     def go(where: str = REFUSED, **how: Any) -> Any:
+        file = folder / f"{where.partition(':')[2]}.html"
+        if not file.exists():
+            file.write_text(page(example(where)), encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **how})
         contexts.append(context)
         tab = context.new_page()
         tab.on("console", lambda m: problems.append(m.text))
         tab.on("pageerror", lambda e: problems.append(str(e)))
         tab.on("request", lambda r: asked.append(r.url))
-        tab.goto((folder / f"{where.partition(':')[2]}.html").as_uri())
+        tab.goto(file.as_uri())
         return tab
 
     yield go

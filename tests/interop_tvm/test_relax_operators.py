@@ -13,6 +13,7 @@ import pytest
 import tvm
 import tvm.script
 from tvm import relax
+from tvm_ffi import structural_equal
 
 from verified_tir.graph import Graph, GraphBuilder, GraphError
 from verified_tir.graph.execute import build
@@ -125,6 +126,7 @@ def text_of(arrays: list[Any], calls: list[str]) -> str:
 
 
 def in_tvm(module: Any, arrays: list[Any]) -> list[Any]:
+    """What TVM computes of a module."""
     vm = relax.VirtualMachine(tvm.compile(module, target="llvm"), tvm.cpu())
     found = vm["main"](*[tvm.runtime.tensor(a) for a in arrays])
     return [found.numpy()] if hasattr(found, "numpy") else [t.numpy() for t in found]
@@ -148,11 +150,14 @@ def agree(found: list[Any], expected: list[Any], calls: list[str]) -> None:
 def test_what_is_read_computes_what_tvm_does(which: str) -> None:
     arrays, calls = CASES[which]
     module = tvm.script.from_source(text_of(arrays, calls))
-    expected = in_tvm(module, arrays)
+    expected, compiled = in_tvm(module, arrays), [module]
     for graph in (parse_graph(text_of(arrays, calls)), graph_of(module)):
         agree(here(graph, arrays), expected, calls)
         assert graph_text(parse_graph(graph_text(graph))) == graph_text(graph)
-        agree(in_tvm(tvm.script.from_source(relax_text(graph)), arrays), expected, calls)
+        written = tvm.script.from_source(relax_text(graph))
+        if not any(structural_equal(written, other) for other in compiled):  # the same module computes the same
+            agree(in_tvm(written, arrays), expected, calls)
+            compiled.append(written)
 
 
 def test_every_operator_that_is_read_is_among_the_cases() -> None:

@@ -10,7 +10,10 @@ from verified_tir.library.kernel import machine
 from verified_tir.library.rows import layer_norm_kernel, row_max_kernel, row_sum_kernel, softmax_kernel
 from verified_tir.semantics.interpreter import run
 
-SHAPES = [(5, 64), (3, 37), (2, 3, 130), (7, 1), (33,), (0, 8)]
+LATE = pytest.mark.nightly
+LENGTHS = [(5, 64), (2, 3, 130), (7, 1), (33,), (0, 8)]
+SHAPES = [(3, 37), (37,), (0, 37), *(pytest.param(shape, marks=LATE) for shape in LENGTHS)]
+"""Rows of one length share a kernel: its proof and its machine code take longer than its calls."""
 TOLERANCE = {"float32": 2e-5, "float64": 1e-13}
 
 
@@ -18,8 +21,7 @@ def numbers(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return np.random.default_rng(len(shape)).standard_normal(shape).astype(dtype)
 
 
-@pytest.mark.sample(2)
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=LATE)])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_softmax(shape: tuple[int, ...], dtype: str) -> None:
     a = numbers(shape, dtype)
@@ -28,16 +30,15 @@ def test_softmax(shape: tuple[int, ...], dtype: str) -> None:
 
 
 def test_softmax_of_what_is_not_finite() -> None:
-    a = np.zeros((4, 40), np.float32)
-    a[0, 3], a[1, 39], a[2] = np.nan, np.inf, -np.inf
+    a = np.zeros((4, 37), np.float32)
+    a[0, 3], a[1, 36], a[2] = np.nan, np.inf, -np.inf
     found = softmax(a, threads=1)
-    assert np.isnan(found[:3]).all() and (found[3] == np.float32(1 / 40)).all()
+    assert np.isnan(found[:3]).all() and (found[3] == np.float32(1 / 37)).all()
     a[3, ::2] = -np.inf
-    assert (softmax(a, threads=1)[3] == np.where(a[3] == 0, np.float32(1 / 20), 0)).all()
+    assert (softmax(a, threads=1)[3] == np.where(a[3] == 0, np.float32(1 / 18), 0)).all()
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("shape", [(5, 64), (2, 3, 37)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 3, 37), pytest.param((5, 64), marks=LATE)], ids=str)
 def test_layer_norm(shape: tuple[int, ...]) -> None:
     a, w, v = numbers(shape, "float32"), numbers(shape[-1:], "float32"), numbers(shape[-1:], "float32") + 1
     normal = (a - a.mean(-1, keepdims=True)) / np.sqrt(a.var(-1, keepdims=True) + 1e-3)
@@ -45,8 +46,7 @@ def test_layer_norm(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(layer_norm(a, eps=1e-3, threads=1), normal, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.sample(1)
-@pytest.mark.parametrize("shape", [(5, 64), (3, 37), (7, 1), (0, 8)], ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_sums_and_maxima(shape: tuple[int, ...]) -> None:
     a = numbers(shape, "float32")
     np.testing.assert_allclose(row_sum(a, threads=1), a.sum(-1), rtol=1e-5, atol=1e-5)
@@ -54,7 +54,7 @@ def test_sums_and_maxima(shape: tuple[int, ...]) -> None:
 
 
 def test_maxima_pass_over_nan() -> None:
-    a = np.full((2, 70), np.nan, np.float32)
+    a = np.full((2, 37), np.nan, np.float32)
     a[0, 5] = -3.0
     assert row_max(a, threads=1).tolist() == [-3.0, -np.inf]
 
@@ -68,10 +68,10 @@ def test_two_threads_compute_the_same_bits() -> None:
 @pytest.mark.parametrize(
     ("kernel", "sums"),
     [
-        (lambda: softmax_kernel(37, target=machine(1)), "top or total"),
-        (lambda: layer_norm_kernel(37, target=machine(1)), "squares or total"),
-        (lambda: row_sum_kernel(37, target=machine(1)), "B"),
-        (lambda: row_max_kernel(37, target=machine(1)), "B"),
+        (lambda: softmax_kernel(37, "float32", target=machine(1)), "top or total"),
+        (lambda: layer_norm_kernel(37, "float32", eps=1e-3, target=machine(1)), "squares or total"),
+        (lambda: row_sum_kernel(37, "float32", target=machine(1)), "B"),
+        (lambda: row_max_kernel(37, "float32", target=machine(1)), "B"),
     ],
     ids=["softmax", "layer_norm", "row_sum", "row_max"],
 )
@@ -85,7 +85,7 @@ def test_the_theorem_names_what_is_summed_in_another_order_and_assumes_nothing_e
 
 def test_sums_that_are_exact_have_the_bits_of_the_plain_loops() -> None:
     """Small whole numbers: any order gives the same sum, so that the interpreter's order does."""
-    kernel = row_sum_kernel(37, target=machine(1))
+    kernel = row_sum_kernel(37, "float32", target=machine(1))
     a = np.random.default_rng(1).integers(-50, 50, (3, 37)).astype(np.float32)
     found, wanted = np.zeros(3, np.float32), run(kernel.program, {"A": a, "B": np.zeros(3, np.float32)}).arrays["B"]
     kernel(a, found)

@@ -83,6 +83,8 @@ m = IndexMap.from_func(lambda i: [i // 4, i % 4], 1)
 
 PLAIN = USER.replace('# mypy: disable-error-code="valid-type"\n', "")
 DECLARATIONS = [k for k, line in enumerate(PLAIN.splitlines(), 1) if "T.Buffer((" in line]
+CALL = "Schedule(fill).reorder(3, budget=4.5)\n"
+"""Neither a loop nor a parameter."""
 
 
 def mypy(folder: Path, *files: str, config: str = "") -> list[str]:
@@ -96,11 +98,12 @@ def mypy(folder: Path, *files: str, config: str = "") -> list[str]:
     return [line for line in done.stdout.splitlines() if ": error: " in line and "verified_tir" not in line]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_file_of_programs_and_schedules_passes_strict_checks(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER)
     (tmp_path / "plain.py").write_text(PLAIN)
-    (tmp_path / "wrong.py").write_text(USER + "\n\nschedule(3)\nSchedule(fill).reorder(3, budget=4.5)\n")
+    (tmp_path / "wrong.py").write_text(USER + f"\n\nschedule(3)\n{CALL}")
     errors = mypy(tmp_path, "user.py", "plain.py", "wrong.py")
     assert [e for e in errors if e.startswith("plain.py")] == [
         f"plain.py:{k}: error: Invalid type comment or annotation  [valid-type]" for k in DECLARATIONS
@@ -118,11 +121,13 @@ def test_with_the_plug_in_parameters_may_be_declared_by_calls(parser: str, tmp_p
     (tmp_path / "commented.py").write_text(
         PLAIN.replace("n: T.int32) -> None:", "n: T.int32) -> None:  # type: ignore")
     )
+    (tmp_path / "user.py").write_text(USER)
     last = len(PLAIN.splitlines())
-    (tmp_path / "wrong.py").write_text(PLAIN + "schedule(3)\ndef f(x: int(3)) -> None: ...\n")
+    (tmp_path / "wrong.py").write_text(PLAIN + f"schedule(3)\ndef f(x: int(3)) -> None: ...\n{CALL}")
     for _ in ("at first", "from the cache"):
-        errors = mypy(tmp_path, "plain.py", "commented.py", "wrong.py", config="mypy.ini")
-        assert [e.partition(" error: ")[0] for e in errors] == [f"wrong.py:{last + 1}:", f"wrong.py:{last + 2}:"]
+        errors = mypy(tmp_path, "plain.py", "commented.py", "user.py", "wrong.py", config="mypy.ini")
+        places = [f"wrong.py:{last + line}:" for line in (1, 2, 3, 3)]
+        assert [e.partition(" error: ")[0] for e in errors] == places
         assert "[arg-type]" in errors[0]
         assert errors[1].endswith("error: Invalid type comment or annotation  [valid-type]")
 
