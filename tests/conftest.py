@@ -26,6 +26,8 @@ from hypothesis import settings
 from tests.nightly import left_out
 from verified_tir.logic.verdict_store import VerdictStore
 
+gc.set_threshold(100_000, 20, 20)  # almost nothing that is made while tests are collected goes again
+
 _COMPILED = tempfile.TemporaryDirectory(prefix="vtir-tests-")  # compiled code of tests is not kept
 os.environ["VTIR_CACHE_DIR"] = _COMPILED.name
 os.environ["VTIR_VERDICT_CACHE"] = "off"  # what the tests see proved was proved now
@@ -78,7 +80,6 @@ def pytest_collection_finish() -> None:
     """What there is now stays to the end: the garbage collector need not look through it time and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

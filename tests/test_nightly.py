@@ -26,7 +26,8 @@ def test_always(): ...
 
 
 def test_what_stays(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytester.makeini("[pytest]\nmarkers =\n    sample(count): x\n    nightly: x\n")
+    # At its end that part of pytest collects the garbage of the whole process.
+    pytester.makeini("[pytest]\naddopts = -p no:unraisableexception\nmarkers =\n    sample(count): x\n    nightly: x\n")
     items = pytester.getitems(TESTS)
 
     def stay(*asked: str) -> list[str]:

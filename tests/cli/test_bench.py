@@ -88,13 +88,18 @@ def test_a_schedule_beside_its_program_and_a_function(folder: Path) -> None:
 
 
 def test_every_schedule_of_a_file_also_in_another_layout(folder: Path) -> None:
-    done = invoke("bench", "f.py", *FAST.split(), "--markdown", cwd=folder)
+    """As a table, as JSON and as charts."""
+    done = invoke("bench", "f.py", *FAST.split(), "--markdown", "--json", "o.json", "--svg", "a/b", cwd=folder)
     assert done.returncode == 0, done.stderr
     rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("|")]
     assert [r[0] for r in rows] == ["| kernel", rows[1][0], "| rows", "| fused", "| relaid"]
+    assert_as_documented(json.loads((folder / "o.json").read_text()))
+    names = {p.name for p in (folder / "a" / "b").iterdir()}
+    assert names == {"fused-float32-1.svg", "relaid-float32-1.svg", "rows-float32-1.svg"}
 
 
-def test_what_is_kept(folder: Path) -> None:
+def assert_as_documented(kept: Any) -> None:
+    """A report has the keys and types that it is said to have."""
     import jsonschema
 
     number, text = {"type": "number"}, {"type": "string"}
@@ -114,8 +119,7 @@ def test_what_is_kept(folder: Path) -> None:
         "required": ["schema", "version", "exit_code", "environment", "rows", "wrong", "absent"],
         "properties": {"schema": {"const": 1}, "rows": {"type": "array", "items": row, "minItems": 2}},
     }
-    assert invoke("bench", "f.py", *FAST.split(), "--json", "o.json", cwd=folder).returncode == 0
-    jsonschema.validate(json.loads((folder / "o.json").read_text()), schema)
+    jsonschema.validate(kept, schema)
 
 
 def test_nothing_is_timed_when_a_result_is_wrong(folder: Path) -> None:
@@ -135,12 +139,6 @@ def test_a_function_that_was_asked_for_must_not_fail(peer: str, why: str, folder
     done = invoke("bench", "f.py:rows", *FAST.split(), "--peer", f"f.py:{peer}", cwd=folder)
     assert done.returncode == 1
     assert done.stdout == f"rows n=5 float32: not timed: {peer} fails: {why}\n"
-
-
-def test_charts(folder: Path) -> None:
-    assert invoke("bench", "f.py", *FAST.split(), "--svg", "a/b", cwd=folder).returncode == 0
-    names = {p.name for p in (folder / "a" / "b").iterdir()}
-    assert names == {"fused-float32-1.svg", "relaid-float32-1.svg", "rows-float32-1.svg"}
 
 
 # -- an earlier run ----------------------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ EVERY = sorted(
 PAGES = [p for p in EVERY if importlib.util.find_spec("tvm") or not NEEDS_TVM.search(p.read_text(encoding="utf-8"))]
 WITH_COMMANDS = [p for p in PAGES if any(b.checked for b in blocks(p.read_text(encoding="utf-8")))]
 
-LONGEST = ("tvm-findings.md", "strategies.md")
-"""Pages that take seconds; what they show is tested in tests/interop_tvm and tests/schedule too."""
+LONGEST = ("tvm-findings.md", "strategies.md", "rows-and-elements.md", "library.md")
+"""Pages that take seconds; what they show is tested in tests/interop_tvm, tests/schedule and tests/library too."""
 LONG = pytest.mark.nightly
 
 

@@ -39,19 +39,26 @@ everywhere = pytest.mark.parametrize("dtype", FLOATS, ids=str)
 
 def compute(op: str, dtype: DType, *args: float) -> float:
     """The scalar evaluator's result, which the array evaluator confirms."""
-    result: float = scalar_operation(op, dtype)(*args)
-    arrays = [np.array([a], np.float64).astype(numpy_dtype(dtype)) for a in args]
-    with np.errstate(all="ignore"):
-        assert key(float(array_operation(op, dtype)(*arrays)[0])) == key(result)
+    (result,) = compute_all(op, dtype, *([a] for a in args))
     return result
+
+
+def compute_all(op: str, dtype: DType, *columns: list[float]) -> list[float]:
+    """The same for several arguments at once."""
+    results: list[float] = [scalar_operation(op, dtype)(*args) for args in zip(*columns, strict=True)]
+    arrays = [np.array(column, np.float64).astype(numpy_dtype(dtype)) for column in columns]
+    with np.errstate(all="ignore"):
+        found = array_operation(op, dtype)(*arrays).astype(np.float64).tolist()
+    for result, confirmed, *args in zip(results, found, *columns, strict=True):
+        assert key(confirmed) == key(result), args
+    return results
 
 
 @everywhere
 @pytest.mark.parametrize("op", SPECIAL)
 def test_special_values(op: str, dtype: DType) -> None:
-    for x, wanted in SPECIAL[op]:
-        assert key(compute(op, dtype, x)) == key(round_to(dtype, wanted)), x
-    assert key(compute(op, dtype, NAN)) == key(NAN)
+    values, wanted = map(list, zip(*SPECIAL[op], (NAN, NAN), strict=True))
+    assert [*map(key, compute_all(op, dtype, values))] == [key(round_to(dtype, y)) for y in wanted]
 
 
 def test_every_function_is_covered() -> None:
@@ -63,23 +70,25 @@ def test_every_function_is_covered() -> None:
 @everywhere
 @pytest.mark.parametrize("op", ["sin", "tan", "tanh", "sinh", "atan", "erf"])
 def test_odd_functions_are_odd_to_the_bit(op: str, dtype: DType) -> None:
-    for x in interesting_floats(dtype):
-        assert key(compute(op, dtype, -x)) == key(-compute(op, dtype, x)), x
+    values = interesting_floats(dtype)
+    mirrored = compute_all(op, dtype, [-x for x in values])
+    assert [key(y) for y in mirrored] == [key(-y) for y in compute_all(op, dtype, values)]
 
 
 @everywhere
 @pytest.mark.parametrize("op", ["cos", "cosh"])
 def test_even_functions_are_even_to_the_bit(op: str, dtype: DType) -> None:
-    for x in interesting_floats(dtype):
-        assert key(compute(op, dtype, -x)) == key(compute(op, dtype, x)), x
+    values = interesting_floats(dtype)
+    mirrored = compute_all(op, dtype, [-x for x in values])
+    assert [key(y) for y in mirrored] == [key(y) for y in compute_all(op, dtype, values)]
 
 
 @everywhere
 @pytest.mark.parametrize("op", ["sin", "tan", "tanh", "sinh", "atan", "log1p"])
 def test_the_least_numbers_are_their_own_images(op: str, dtype: DType) -> None:
-    for pattern in (1, 2, 3, (1 << (dtype.bits - 1 - EXPONENT_BITS[dtype])) - 1):
-        x = to_float(dtype, pattern)
-        assert compute(op, dtype, x) == x
+    patterns = (1, 2, 3, (1 << (dtype.bits - 1 - EXPONENT_BITS[dtype])) - 1)
+    values = [to_float(dtype, pattern) for pattern in patterns]
+    assert compute_all(op, dtype, values) == values
 
 
 @pytest.mark.sample(2)
@@ -87,16 +96,17 @@ def test_the_least_numbers_are_their_own_images(op: str, dtype: DType) -> None:
 def test_powers_of_two_are_exact(dtype: DType) -> None:
     bias = (1 << (EXPONENT_BITS[dtype] - 1)) - 1
     least = 2 - bias - (dtype.bits - EXPONENT_BITS[dtype])
-    for n in range(least, bias + 1, max(1, bias // 40)):
-        if round_to(dtype, n) == n:
-            assert compute("exp2", dtype, float(n)) == math.ldexp(1.0, n)
-            assert compute("log2", dtype, math.ldexp(1.0, n)) == n
-            assert compute("pow", dtype, 2.0, float(n)) == math.ldexp(1.0, n)
+    exponents = [float(n) for n in range(least, bias + 1, max(1, bias // 40)) if round_to(dtype, n) == n]
+    powers = [math.ldexp(1.0, int(n)) for n in exponents]
+    assert exponents
+    assert compute_all("exp2", dtype, exponents) == powers
+    assert compute_all("log2", dtype, powers) == exponents
+    assert compute_all("pow", dtype, [2.0] * len(powers), exponents) == powers
 
 
 def test_powers_of_small_whole_numbers_are_exact() -> None:
-    for x, n in product(range(-12, 13), range(13)):
-        assert compute("pow", FLOAT64, float(x), float(n)) == x**n
+    bases, exponents = map(list, zip(*product(map(float, range(-12, 13)), map(float, range(13))), strict=True))
+    assert compute_all("pow", FLOAT64, bases, exponents) == [x**n for x, n in zip(bases, exponents, strict=True)]
 
 
 # --------------------------------------------------------------------------------------------------- two arguments
