@@ -26,7 +26,8 @@ from hypothesis import settings
 from tests.nightly import left_out
 from verified_tir.logic.verdict_store import VerdictStore
 
-gc.set_threshold(100_000, 20, 20)  # almost nothing that is made while tests are collected goes again
+# Almost nothing that is made while tests are collected goes again, and most of what schedules make goes without it.
+gc.set_threshold(500_000, 10, 10)
 
 _COMPILED = tempfile.TemporaryDirectory(prefix="vtir-tests-")  # compiled code of tests is not kept
 os.environ["VTIR_CACHE_DIR"] = _COMPILED.name

@@ -10,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.nightly import few
 from tests.semantics.oracles import FLOATS, INTEGERS, interesting_floats, interesting_integers, key, nearest
 from tests.semantics.scalars import apply_binary, apply_cast
 from verified_tir.ir.dtype import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, HANDLE, INT8, INT32, INT64, DType
@@ -141,7 +142,7 @@ def test_float_arithmetic_is_correctly_rounded(op: str, dtype: DType) -> None:
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
 def test_narrow_float_arithmetic_on_random_numbers(op: str, dtype: DType) -> None:
     random = np.random.default_rng(1)
-    patterns = random.integers(0, 1 << 16, size=(2, 600), dtype=np.uint16)
+    patterns = random.integers(0, 1 << 16, size=(2, few(200, 600)), dtype=np.uint16)
     with np.errstate(invalid="ignore"):  # signalling NaNs
         a, b = (p.view(numpy_dtype(dtype)).astype(np.float64).tolist() for p in patterns)
     for x, y in zip(a, b, strict=True):
@@ -152,7 +153,9 @@ def test_narrow_float_arithmetic_on_random_numbers(op: str, dtype: DType) -> Non
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "div"])
 def test_float_arithmetic_agrees_with_the_machine(op: str, dtype: DType) -> None:
     random = np.random.default_rng(2)
-    numbers = random.integers(0, 1 << dtype.bits, size=(2, 2000), dtype=f"u{dtype.bits // 8}").view(numpy_dtype(dtype))
+    numbers = random.integers(0, 1 << dtype.bits, size=(2, few(700, 2000)), dtype=f"u{dtype.bits // 8}").view(
+        numpy_dtype(dtype)
+    )
     with np.errstate(all="ignore"):
         machine = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[op](*numbers)
     for a, b, c in zip(*numbers.tolist(), machine.tolist(), strict=True):

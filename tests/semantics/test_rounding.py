@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -35,13 +35,13 @@ def test_round_exact_is_nearest_even(q: Fraction, dtype: DType, scale: int) -> N
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_ties_and_their_neighbours(dtype: DType) -> None:
     finite = sorted({v for v in interesting_floats(dtype) if math.isfinite(v)})
-    for a in finite:
-        for b in finite:
-            middle = (Fraction(a) + Fraction(b)) / 2
-            for q in (middle, middle * (1 + Fraction(1, 1 << 90)), middle * (1 - Fraction(1, 1 << 90))):
-                assert key(round_exact(dtype, q)) == key(nearest(dtype, q))
-                if q == Fraction(float(q)):
-                    assert key(round_to(dtype, float(q))) == key(nearest(dtype, q))
+    for a, b in combinations_with_replacement(finite, 2):
+        middle = (Fraction(a) + Fraction(b)) / 2
+        for q in (middle, middle * (1 + Fraction(1, 1 << 90)), middle * (1 - Fraction(1, 1 << 90))):
+            expected = key(nearest(dtype, q))
+            assert key(round_exact(dtype, q)) == expected
+            if q == Fraction(float(q)):
+                assert key(round_to(dtype, float(q))) == expected
 
 
 @settings(max_examples=150, deadline=None)
