@@ -11,8 +11,8 @@ that their number and order counts.  A pointer made by ``T.tvm_access_ptr`` for 
 
 A call is seen by a term that is built of its name, its arguments, and the contents of the blocks that it reads; what it
 leaves behind and its result are terms over that one.  Contents go in as a tree of pairs, a few array operations for a
-block.  With ``declared``, a call inside a block of the program that declares its regions (``T.reads``, ``T.writes``) is
-believed to read and write these only.
+block.  With ``declared``, a call inside a block of the program that declares its regions (``T.reads`` and ``T.writes``)
+is believed to touch these only.  What is written may also be read: texts of TVM leave unsaid that an update does so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import Block, Region
 from verified_tir.ir.visit import nodes_of, walk
 from verified_tir.semantics.memory import Extents
-from verified_tir.validate.frame import Frame
+from verified_tir.validate.frame import Declared, Frame
 from verified_tir.validate.memory import Block as Memory
 from verified_tir.validate.memory import Mask, Refused, View, note_read
 from verified_tir.validate.terms import MAY_UNDEF, UNDEF_ID, Ids
@@ -69,9 +69,16 @@ def is_data(expr: Expr, data: Collection[Var]) -> bool:
     )
 
 
+def declaration(block: Block) -> Declared | None:
+    """What a block says that it reads, and writes; ``None`` if it says nothing, as TVM's root with no regions does."""
+    if block.reads is None or block.writes is None or not (block.iter_vars or block.reads or block.writes):
+        return None
+    return block.reads, block.writes
+
+
 def declares_calls(func: PrimFunc) -> bool:
     """Whether some block of the function declares its regions and has an opaque call inside."""
-    blocks = [n for n in nodes_of(func.body, Block) if n.reads is not None or n.writes is not None]
+    blocks = [n for n in nodes_of(func.body, Block) if declaration(n) is not None]
     return any(needs_order(n) for block in blocks for n in nodes_of(block.body, Call))
 
 
@@ -124,8 +131,9 @@ class Calls:
         touched = self._touched([part for part in given if isinstance(part, _Part)], frame, evaluator, local=local)
         blocks = list({id(part.block): part.block for part in given if isinstance(part, _Part)}.values())
         believed = self.declared and frame.declared is not None
-        if not local and not believed:  # numbers that both programs agree on as long as their calls do
+        if believed or not local:  # numbers that both programs agree on as long as their calls do
             blocks = list({id(block): block for block in (*self.access.reachable, *blocks)}.values())
+        if not (believed or local):
             self.access.reachable = blocks  # whoever was given a pointer may have kept it
         state = int(self.build.opaque(f"call {call.op} {call.type}", VOID, 0 if local else self.access.world))
         for argument in given:
@@ -232,7 +240,7 @@ class Calls:
         if self.declared and frame.declared is not None:
             reads, writes = frame.declared
             parts = [replace(self._region(r, frame, evaluator), write=False) for r in reads]
-            parts += [replace(self._region(r, frame, evaluator), read=False) for r in writes]
+            parts += [self._region(r, frame, evaluator) for r in writes]  # an update reads what it writes
             self._note(frame, parts)
             return parts
         found: dict[tuple[int, int], _Part] = {}

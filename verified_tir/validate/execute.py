@@ -34,6 +34,7 @@ from verified_tir.ir.stmt import (
 )
 from verified_tir.ir.visit import walk
 from verified_tir.semantics.memory import Extents, row_major
+from verified_tir.validate.calls import declaration
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.loops import Loops
@@ -238,8 +239,9 @@ class Executor:
         evaluator.events.note(frame, f"block {stmt.name} is run outside its domain", outside)
         for buffer in stmt.alloc_buffers:
             self._allocate(buffer, frame)
-        if stmt.reads is not None or stmt.writes is not None:
-            frame = replace(frame, declared=(stmt.reads or (), stmt.writes or ()))
+        declared = declaration(stmt)
+        if declared is not None:
+            frame = replace(frame, declared=declared)
         if stmt.init is not None:
             starts = np.broadcast_to(first[:, 0], (frame.count,))
             if starts.any():

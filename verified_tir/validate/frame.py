@@ -7,7 +7,7 @@ lanes, agree, that axis may have length 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 
@@ -49,6 +49,10 @@ def given(dtype: DType, number: int, terms: Terms) -> Value:
     return Value(dtype, np.full((1, 1), number, dtype=np.int64))
 
 
+Declared: TypeAlias = "tuple[tuple[Accessed, ...], tuple[Accessed, ...]]"
+"""The regions that a block says that it reads, and writes."""
+
+
 @final
 @dataclass(slots=True)
 class Frame:
@@ -57,7 +61,7 @@ class Frame:
     ``bases`` are the addresses at which a row's own part of an allocated block begins, by data variable; and by buffer
     the offsets of views, in elements, that are not the same in all rows.  ``regions`` pairs each open region with the
     number that each row has there.  ``views`` is shared by the frames of a run: a variable is bound once in a program.
-    ``declared`` are the regions that the innermost block with a declaration says that it reads, and writes.
+    ``declared`` is what the innermost block with a declaration says.
     """
 
     count: int
@@ -67,7 +71,7 @@ class Frame:
     bases: dict[Var | Buffer, Ids] = field(default_factory=dict)
     regions: tuple[tuple[Region, Ids], ...] = ()
     guard: Ids | None = None
-    declared: tuple[tuple[Accessed, ...], tuple[Accessed, ...]] | None = None
+    declared: Declared | None = None
 
     def pick(self, rows: Ids) -> Frame:
         """The frame with row ``rows[k]`` as its k-th; rows may be repeated."""
