@@ -37,7 +37,7 @@ class Access:
         self.events, self.memory = Events(build), Memory()
         self.world = int(build.opaque("world", VOID, 0))
         self.reachable: list[Block] = []
-        self.outside = Block(OUTSIDE, 1, np.zeros(1, dtype=np.int64), 0)
+        self.outside = Block(OUTSIDE, 1, np.zeros(1, dtype=np.int64), 0, OUTSIDE)
 
     # ---------------------------------------------------------------------------------------------- addresses
 

@@ -69,6 +69,32 @@ def cell_widths(func: PrimFunc) -> dict[Var, int]:
     return found
 
 
+Names: TypeAlias = Mapping[Var, "tuple[str, int | str]"]
+"""By data variable, what findings call a block of memory, and which block of another program it is."""
+
+
+def names_of(func: PrimFunc) -> Names:
+    """Names that tell the blocks of a function apart.
+
+    A parameter is known by its position; an allocation by its name, and its number among those of this name.
+    """
+    found: dict[Var, tuple[str, int | str]] = {}
+    for position, param in enumerate(func.params):
+        buffer = func.buffer_of(param)
+        if buffer is not None:
+            found[buffer.data] = buffer.name, position
+    taken = {name for name, _ in found.values()}
+    numbers: dict[str, int] = {}
+    for node in walk(func.body):
+        buffers = [node.buffer] if isinstance(node, Allocate) else node.alloc_buffers if isinstance(node, Block) else ()
+        for buffer in buffers:
+            if buffer.data not in found:
+                number = numbers[buffer.name] = numbers.get(buffer.name, 0) + 1
+                identity = f"{buffer.name}#{number}"
+                found[buffer.data] = buffer.name if number == 1 and buffer.name not in taken else identity, identity
+    return found
+
+
 _Arm: TypeAlias = Callable[[Frame], None]
 
 
@@ -81,13 +107,15 @@ class Asserted(Exception):
 class Executor:
     """Runs the statements of one function; ``budget`` is the most operations, together with those made before.
 
-    ``widths`` are those of the cells of blocks, in bytes, by data variable; ``whiles`` counts ``while`` loops around.
+    ``widths`` are those of the cells of blocks, in bytes, by data variable, and ``names`` what these are called;
+    ``whiles`` counts ``while`` loops around.
     """
 
     evaluator: Evaluator
     fast: bool
     budget: int
     widths: Mapping[Var, int] = field(default_factory=dict)
+    names: Names = field(default_factory=dict)
     whiles: int = 0
     loops: Loops = field(init=False)
 
@@ -185,9 +213,10 @@ class Executor:
             return
         span = extents.span * buffer.dtype.lanes
         ratio = buffer.dtype.scalar.nbytes // self.widths.get(buffer.data, buffer.dtype.scalar.nbytes)
-        block = self.evaluator.access.memory.new_block(buffer.name, buffer.dtype, span * frame.count, ratio)
+        name, identity = self.names.get(buffer.data, (buffer.name, buffer.name))
+        block = self.evaluator.access.memory.new_block(name, buffer.dtype, span * frame.count, ratio)
         block.dtypes.add(buffer.dtype.scalar)
-        block.scope, block.data = buffer.scope, buffer.data
+        block.scope, block.data, block.identity = buffer.scope, buffer.data, identity
         span *= ratio
         view = View(buffer.name, buffer.dtype, block, extents, span)
         frame.views[buffer] = frame.blocks[buffer.data] = view

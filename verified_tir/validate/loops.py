@@ -39,6 +39,7 @@ from verified_tir.validate.reductions import reduces
 from verified_tir.validate.terms import Ids
 from verified_tir.validate.thread_loops import is_shared, is_thread
 from verified_tir.validate.threads import KERNEL, PHASE, may_meet, slot, warps_of
+from verified_tir.validate.verdict import Finding
 
 Regions: TypeAlias = tuple[tuple[Region, Ids], ...]
 MOST_ROWS: Final = 1 << 16
@@ -175,9 +176,12 @@ class Loops:
         if self._kernels and is_thread(loop.thread):
             return  # all of the threads are watched together
         if is_thread(loop.thread) and reduces(loop, found.memory.data):
-            self.findings[f"reduction across threads at {found.block}, over {loop.var.name}"] = None
+            self._note(f"reduction across threads at {found.block}, over {loop.var.name}", found)
             return
-        self.findings[f"{kind} at {found.block} between iterations of {loop.var.name}"] = None
+        self._note(f"{kind} at {found.block} between iterations of {loop.var.name}", found)
+
+    def _note(self, text: str, found: Conflict) -> None:
+        self.findings[Finding(text, found.memory.identity)] = None
 
     def _watched(self, loop: For) -> bool:
         """Whether the loop is marked to run otherwise than serially, and its races can be judged."""
@@ -274,7 +278,7 @@ class Loops:
         finally:
             self._kernels -= 1
         for found in [found for region in regions for found in region.conflicts.values()]:
-            self.findings[f"race between threads at {found.block}: no barrier is between"] = None
+            self._note(f"race between threads at {found.block}: no barrier is between", found)
             if is_shared(found.scope):
                 self.races.add(found.block)
 

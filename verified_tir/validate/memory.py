@@ -87,13 +87,14 @@ class Block:
 
     ``owners`` are the last (writer, reader) for each depth; ``dtypes`` the types of what was ever stored; ``version``
     counts the changes; ``data`` is the variable of the program that stands for it, and ``places`` are those that wrote
-    each cell last, if anybody asks.
+    each cell last, if anybody asks.  ``name`` and ``identity`` are for findings (``names_of``).
     """
 
     name: str
     width: int
     ids: Ids
     serial: int
+    identity: int | str = ""
     closed: Mask | None = None
     owners: list[tuple[Ids, Ids]] = field(default_factory=list)
     dtypes: set[DType] = field(default_factory=set)

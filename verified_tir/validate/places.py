@@ -34,6 +34,7 @@ from verified_tir.validate.memory import Memory, Refused, Region, is_own
 from verified_tir.validate.reductions import reduced_by
 from verified_tir.validate.terms import Ids
 from verified_tir.validate.thread_loops import is_shared, is_thread
+from verified_tir.validate.verdict import Finding
 
 NOBODY: Final = 0
 OUTSIDE: Final = 1
@@ -55,14 +56,14 @@ def are_asked_for(func: PrimFunc) -> bool:
 
 @final
 class Places:
-    """The places of a run, and the strays that were found: the name of a block of memory, whether a thread block shares
-    it, and whether all that is known of is that it is used outside of all loops over threads, too.
+    """The places of a run, and the strays that were found: a block of memory by name and identity, whether a thread
+    block shares it, and whether all that is known of is that it is used outside of all loops over threads, too.
 
     ``fields`` has, by tag, the first bit of a coordinate, which is one more than the iteration, and their number.
     """
 
     def __init__(self, func: PrimFunc) -> None:
-        self.strays: list[tuple[str, bool, bool]] = []
+        self.strays: list[tuple[str, int | str, bool, bool]] = []
         self.fields = _fields([n for n in nodes_of(func.body, For) if _is_place(n.thread)])
         self._threads = sum(((1 << n) - 1) << first for tag, (first, n) in self.fields.items() if is_thread(tag))
         self._launches = 0
@@ -74,13 +75,15 @@ class Places:
 
     def note(self, findings: dict[str, None]) -> None:
         """Note the strays where no race says so."""
-        racing = {(name, shared) for name, shared, outside in self.strays if not outside}
-        for name, shared, _ in dict.fromkeys(self.strays):
+        racing = {(name, shared) for name, _, shared, outside in self.strays if not outside}
+        for name, identity, shared, _ in dict.fromkeys(self.strays):
             race, who = f"race between threads at {name}", "thread block" if shared else "thread"
             if (name, shared) not in racing:
-                findings[f"memory of each {who} at {name} is used outside of the loops over them"] = None
+                text = f"memory of each {who} at {name} is used outside of the loops over them"
+                findings[Finding(text, identity)] = None
             elif not any(found.startswith((f"{race} ", f"{race}:")) for found in findings):
-                findings[f"{race}: each {who} has its own, and one reads what another one wrote"] = None
+                text = f"{race}: each {who} has its own, and one reads what another one wrote"
+                findings[Finding(text, identity)] = None
 
     # ----------------------------------------------------------------------------------------------- numbers
 
@@ -220,7 +223,7 @@ class Places:
         strange = [(reader, writer) for reader, writer in pairs if not self._finds(reader, writer)]
         if strange:
             outside = all(self._of(reader) == {OUTSIDE} or self._of(writer) == {OUTSIDE} for reader, writer in strange)
-            self.strays.append((block.name, is_shared(block.scope), outside))
+            self.strays.append((block.name, block.identity, is_shared(block.scope), outside))
 
     def _finds(self, reader: int, writer: int) -> bool:
         """Whether each of the readers surely finds what it has written itself."""

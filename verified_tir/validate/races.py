@@ -20,7 +20,7 @@ from verified_tir.validate.memory import Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.session import execute
 from verified_tir.validate.terms import Terms, TooManyTerms
-from verified_tir.validate.verdict import Equal, Report, Unknown, Verdict, new_races
+from verified_tir.validate.verdict import Equal, Report, Unknown, Verdict, new_races, said_of
 
 _ITERATION: Final = 100
 """Operations that an iteration counts as that runs alone."""
@@ -54,7 +54,7 @@ def judge_races(before: PrimFunc, after: PrimFunc, sizes: Mapping[str, int], mos
             reason = str(problem)
             if which == "before":
                 break  # nothing that is found in after is known to be new
-        findings += [f"{which}: {found}" for found in noted]
+        findings += [said_of(which, found) for found in noted]
     verdict: Verdict = Equal(vacuous, {"same term": elements})
     if reason and not new_races(findings):
         verdict = Unknown(reason)

@@ -16,7 +16,7 @@ from verified_tir.ir.visit import walk
 from verified_tir.validate.access import Access
 from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
-from verified_tir.validate.execute import Asserted, Executor, cell_widths
+from verified_tir.validate.execute import Asserted, Executor, cell_widths, names_of
 from verified_tir.validate.frame import Frame, Value, given
 from verified_tir.validate.interface import Parameter, Side
 from verified_tir.validate.memory import UndefinedRun, View
@@ -73,7 +73,7 @@ def execute(
         written = frozenset(widths)
     access = Access(build, written)
     evaluator = Evaluator(access, data_vars(func.body), declared=declared)
-    executor = Executor(evaluator, fast, build.operations + budget, widths)
+    executor = Executor(evaluator, fast, build.operations + budget, widths, names_of(func))
     loops = executor.loops
     loops.alone = alone
     if noted is not None:
@@ -109,7 +109,7 @@ def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, w
     ratio = scalar.nbytes // widths[buffer.data]
     block = access.memory.new_block(buffer.name, buffer.dtype, parameter.elements * lanes, ratio)
     block.dtypes.add(scalar)
-    block.data = buffer.data
+    block.data, block.identity = buffer.data, parameter.position
     at, rest = _cells(parameter.at, lanes * ratio), _cells(parameter.rest, lanes * ratio)
     inputs = terms.sequence(f"input:{parameter.position}", scalar, parameter.at.size * lanes).reshape(-1, lanes)
     block.ids[at] = inputs if ratio == 1 else parts(build, scalar, inputs, ratio)

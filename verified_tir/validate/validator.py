@@ -34,7 +34,16 @@ from verified_tir.validate.runs import Run, Runs, builder
 from verified_tir.validate.session import Exit, execute
 from verified_tir.validate.solve import Inputs
 from verified_tir.validate.terms import Terms, TooManyTerms
-from verified_tir.validate.verdict import Different, Equal, EqualInPart, EqualOverReals, Report, Unknown, Verdict
+from verified_tir.validate.verdict import (
+    Different,
+    Equal,
+    EqualInPart,
+    EqualOverReals,
+    Report,
+    Unknown,
+    Verdict,
+    said_of,
+)
 
 MOST_OPERATIONS: Final = 20_000_000
 MOST_STEPS: Final = 100_000
@@ -199,14 +208,14 @@ def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list
         left = execute(side, build, fast=limits.fast, budget=limits.operations, declared=limits.declared, noted=noted)
     except (Refused, TooManyTerms):
         if which == "after":
-            findings.extend(f"{which}: {f}" for f in noted)
+            findings.extend(said_of(which, f) for f in noted)
         raise
     _note(left, which, findings)
     return left
 
 
 def _note(left: Exit, which: str, findings: list[str]) -> None:
-    findings.extend(f"{which}: {f}" for f in left.findings)
+    findings.extend(said_of(which, f) for f in left.findings)
     if left.races:
         findings.append(f"{which}: read as if there were a barrier wherever threads meet in shared memory")
 

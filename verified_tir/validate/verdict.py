@@ -146,7 +146,35 @@ class Report:
         return new_races(self.findings)
 
 
-_RACE: Final = re.compile(r"(before|after): (race between threads|race|lane conflict) at ([^\s:]+)")
+@final
+class Finding(str):
+    """A sentence about a block of memory of one program.
+
+    ``memory`` says which block of the other program it is: the position of a parameter; or the name of an allocation,
+    with its number among those that have this name.
+    """
+
+    __slots__ = ("memory",)
+    memory: int | str
+
+    def __new__(cls, text: str, memory: int | str) -> Finding:
+        found = super().__new__(cls, text)
+        found.memory = memory
+        return found
+
+    def __reduce__(self) -> tuple[type[Finding], tuple[str, int | str]]:
+        return Finding, (str(self), self.memory)
+
+
+def said_of(which: str, found: str) -> str:
+    """A finding about one of the programs."""
+    text = f"{which}: {found}"
+    return Finding(text, found.memory) if isinstance(found, Finding) else text
+
+
+_RACE: Final = re.compile(
+    r"(?P<side>before|after): (?P<kind>race between threads|race|lane conflict) at (?P<block>[^\s:]+)"
+)
 
 
 def new_races(findings: Sequence[str]) -> tuple[str, ...]:
@@ -154,12 +182,12 @@ def new_races(findings: Sequence[str]) -> tuple[str, ...]:
 
     The serial meaning may be the same; run as its loops permit, *after* may do what *before* cannot.
     """
-    matched = [(f, found) for f in findings if (found := _RACE.match(f)) is not None]
-    known = {found.group(2, 3) for _, found in matched if found.group(1) == "before"}
-    return tuple([f for f, found in matched if found.group(1) == "after" and found.group(2, 3) not in known])
+    return _new(findings, _RACE)
 
 
-_UNPLACED: Final = re.compile(r"(before|after): memory of each thread(?: block)? at (\S+) is used outside")
+_UNPLACED: Final = re.compile(
+    r"(?P<side>before|after): (?P<kind>memory) of each thread(?: block)? at (?P<block>\S+) is used outside"
+)
 
 
 def unplaced(findings: Sequence[str]) -> tuple[str, ...]:
@@ -168,9 +196,16 @@ def unplaced(findings: Sequence[str]) -> tuple[str, ...]:
     A thread has what it stored there itself; what such a program means, a later step has to say, which brings all that
     uses the memory into the loops (``set_scope`` comes before ``compute_at`` in many schedules).
     """
-    matched = [(f, found) for f in findings if (found := _UNPLACED.match(f)) is not None]
-    known = {found.group(2) for _, found in matched if found.group(1) == "before"}
-    return tuple([f for f, found in matched if found.group(1) == "after" and found.group(2) not in known])
+    return _new(findings, _UNPLACED)
+
+
+def _new(findings: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
+    """The findings of a kind about *after* that *before* does not have in the same block of memory."""
+    matched = [(f, found) for f in findings if (found := pattern.match(f)) is not None]
+    keys = [(found["kind"], f.memory if isinstance(f, Finding) else found["block"]) for f, found in matched]
+    known = {key for key, (_, found) in zip(keys, matched, strict=True) if found["side"] == "before"}
+    about = zip(keys, matched, strict=True)
+    return tuple([f for key, (f, found) in about if found["side"] == "after" and key not in known])
 
 
 def _vacuous(undefined: str) -> str:
