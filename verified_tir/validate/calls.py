@@ -17,6 +17,7 @@ is believed to touch these only.  What is written may also be read: texts of TVM
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias, final
@@ -50,9 +51,17 @@ _FRAGMENTS: Final = frozenset(
     {"tvm_fill_fragment", "tvm_load_matrix_sync", "tvm_store_matrix_sync", "tvm_mma_sync", "tvm_bmma_sync",
      "make_filled_simdgroup_matrix", "simdgroup_load", "simdgroup_store", "simdgroup_multiply_accumulate"}
 )  # fmt: skip
-_TARGETS: Final = frozenset(
-    {"x86", "arm", "aarch64", "nvvm", "amdgcn", "riscv", "hexagon", "ppc", "s390", "wasm", "r600", "spv", "mips"}
-)
+_BY_LANE: Final = frozenset(
+    {"fabs", "copysign", "canonicalize", "ceil", "floor", "trunc", "rint", "nearbyint", "round", "roundeven",
+     "lround", "llround", "lrint", "llrint", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh",
+     "cosh", "tanh", "exp", "exp2", "exp10", "log", "log2", "log10", "pow", "powi", "ldexp", "fma", "fmuladd",
+     "minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum", "fptosi.sat", "fptoui.sat", "abs",
+     "smin", "smax", "umin", "umax", "ctpop", "ctlz", "cttz", "bswap", "bitreverse", "fshl", "fshr", "sadd.sat",
+     "uadd.sat", "ssub.sat", "usub.sat", "sshl.sat", "ushl.sat", "smul.fix", "umul.fix", "smul.fix.sat",
+     "umul.fix.sat", "sdiv.fix", "udiv.fix", "sdiv.fix.sat", "udiv.fix.sat"}
+)  # fmt: skip
+"""Intrinsics of LLVM that its manual defines lane by lane, without the types behind their names."""
+_TYPES: Final = re.compile(r"(\.(v\d+)?(i\d+|f\d+|bf16))*$")
 _EXCHANGES: Final = ("tvm_warp_", "tvm_thread_allreduce", "tvm_global_barrier")
 _READ_ONLY: Final = 1  # the mask of an access pointer
 
@@ -349,13 +358,9 @@ def _step(kind: Expr, view: View) -> int:
 
 
 def _lanewise(call: Call, texts: Sequence[str | None]) -> bool:
-    """Whether each lane of the result depends on the same lane of the arguments only.
-
-    LLVM's own intrinsics are overloaded on vectors in that way; those of a target mostly are not.
-    """
+    """Whether it is known that each lane of the result depends on the same lane of the arguments only."""
     if call.op in _MATHS:
         return True
     if call.op != "call_llvm_pure_intrin" or not texts or texts[0] is None:
         return False
-    name = texts[0].split(".")
-    return name[0] == "llvm" and len(name) > 1 and name[1] not in (*_TARGETS, "vector", "experimental", "matrix")
+    return texts[0].startswith("llvm.") and _TYPES.sub("", texts[0].removeprefix("llvm.")) in _BY_LANE
