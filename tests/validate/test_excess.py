@@ -2,7 +2,9 @@
 
 import pytest
 
-from verified_tir import parse_func
+from verified_tir import parse_func, script
+from verified_tir.ir.func import PrimFunc
+from verified_tir.validate.excess import written
 from verified_tir.validate.pairs import Budget, judge
 
 PARAMS = 'A: T.Buffer((4,), "bfloat16"), C: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "bfloat16")'
@@ -31,8 +33,8 @@ def down(x: str) -> str:
     return f'T.reinterpret("bfloat16", T.Cast("uint16", {bits} + ({odd} + T.uint32(32767)) >> T.uint32(16)))'
 
 
-def word(before, after, *, asked: bool = True) -> str:
-    return judge("f", before, after, {}, Budget(), excess_precision=asked).word
+def word(before, after, *, asked: bool = True, constants=()) -> str:
+    return judge("f", before, after, {}, Budget(), excess_precision=asked, constants=constants).word
 
 
 BEFORE = "A[i] * C[i] + A[i]"
@@ -66,14 +68,23 @@ def test_other_programs_are_not(after):
     assert word(program(BEFORE), after) not in (EXCESS, "equal", "equal over the reals", "equal in part")
 
 
+def scaled(constant: float, *, wide: bool) -> PrimFunc:
+    if wide:
+        return program(f"{up('A[i]')} * T.float32({constant})", "float32", down("L[i]"))
+    return program(f"A[i] * T.bfloat16({constant})")
+
+
 def test_constants_as_they_were_written():
-    before = program("A[i] * T.bfloat16(0.1)")
-    assert word(before, program(f"{up('A[i]')} * T.float32(0.1)", "float32", down("L[i]"))) == EXCESS
-    assert word(before, program(f"{up('A[i]')} * T.float32(0.11)", "float32", down("L[i]"))) != EXCESS
+    before = scaled(0.1, wide=False)
+    assert word(before, scaled(0.1, wide=True), constants={0.1}) == EXCESS
+    assert word(before, scaled(0.10009765625, wide=True), constants={0.1}) == EXCESS
+    assert word(before, scaled(0.11, wide=True), constants={0.1}) != EXCESS
     least = program("T.max(A[i], T.bfloat16(-3.4028234663852886e+38))")
     wide = program(f"T.max({up('A[i]')}, T.float32(-3.4028234663852886e+38))", "float32", down("L[i]"))
-    assert word(least, wide) == EXCESS
-    assert word(least, program(f"T.max({up('A[i]')}, T.float32(-1e38))", "float32", down("L[i]"))) != EXCESS
+    assert word(least, wide, constants=written(script(least))) != EXCESS  # it is printed as -inf
+    assert word(least, wide, constants={-3.4028234663852886e38}) == EXCESS
+    other = program(f"T.max({up('A[i]')}, T.float32(-1e38))", "float32", down("L[i]"))
+    assert word(least, other, constants={-3.4028234663852886e38}) != EXCESS
 
 
 def test_bfloat16_in_an_opaque_call_is_not_widened():

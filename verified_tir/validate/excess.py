@@ -4,14 +4,16 @@
 
 Compilers for processors without bfloat16 do so (TVM's ``BF16ComputeLegalize``): values between two operations, and in
 memory that a function allocates, keep the precision of float32.  That is another program, bit for bit.  Two programs
-are equal *up to excess precision* if they are equal once both compute so.
+are equal *up to excess precision* if they are equal once both compute so.  Constants may keep their precision, too, as
+far as the text of the first program says what was rounded.
 
 What TVM writes for the casts, shifts of the bits, is read as the casts: they differ on no number, but on some NaNs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Final, cast, final
 
@@ -26,6 +28,7 @@ from verified_tir.ir.stmt import Allocate, Block, LetStmt, Stmt, Store
 from verified_tir.ir.visit import map_children, nodes_of, walk
 from verified_tir.validate.memory import Refused
 
+_CONSTANT: Final = re.compile(r"\bbfloat16\(\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*\)")
 EXCESS: Final = "bfloat16 is computed in float32, and rounded where it is stored to parameters"
 
 
@@ -48,21 +51,25 @@ def has_bfloat16(func: PrimFunc) -> bool:
     )
 
 
-def widened(before: PrimFunc, after: PrimFunc) -> tuple[PrimFunc, PrimFunc]:
+def written(text: str) -> frozenset[float]:
+    """The constants of bfloat16 in the text of a program, before any rounding."""
+    return frozenset(map(float, _CONSTANT.findall(text)))
+
+
+def widened(before: PrimFunc, after: PrimFunc, constants: Collection[float] = ()) -> tuple[PrimFunc, PrimFunc]:
     """Both functions with excess precision.
 
     A constant of *before* that bfloat16 does not have stands for the nearest one; *after* may have it unrounded.
 
+    :param constants: those of *before*, as they are written; where several stand for one number of bfloat16, none of
+        them may be found unrounded, since nothing says where it was.
     :raises Refused: where bfloat16 is passed to a call that is not pure.
     """
-    constants = {n.type: set[float]() for n in nodes_of(before.body, FloatImm)}
-    for n in nodes_of(before.body, FloatImm):
-        constants[n.type].add(n.value)
-    meant = {
-        n.value: nearest for n in nodes_of(after.body, FloatImm)
-        if n.type is FLOAT32 and n.value not in constants.get(FLOAT32, ())
-        and (nearest := round_to(BFLOAT16, n.value)) in constants.get(BFLOAT16, ())
-    }  # fmt: skip
+    unrounded: dict[float, set[float]] = {}
+    for value in constants:
+        unrounded.setdefault(round_to(BFLOAT16, value), set()).add(round_to(FLOAT32, value))
+    exact = {*unrounded, *[n.value for n in nodes_of(before.body, FloatImm) if n.type is FLOAT32]}
+    meant = {min(values): nearest for nearest, values in unrounded.items() if len(values) == 1 and not values & exact}
     return _Widener(before, {}).whole(), _Widener(after, meant).whole()
 
 

@@ -10,7 +10,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import FrameType
@@ -139,18 +139,20 @@ def judge(
     runs: Runs | None = None,
     *,
     excess_precision: bool = False,
+    constants: Collection[float] = (),
 ) -> Judgement:
     """Judge one function, at the ``given`` sizes or, for symbols that are open, at several.
 
     :param maps: how parameters moved, at given sizes; without, none did.
     :param runs: runs of programs that were judged before, which are not repeated.
     :param excess_precision: whether bfloat16 may be computed in float32 (``excess.py``): then that is no difference.
+    :param constants: those of bfloat16 that *before* has, as they are written; *after* may have them unrounded then.
     """
     if excess_precision and (has_bfloat16(before) or has_bfloat16(after)):
         legalised = is_legalised(before, after)
         exact = None if legalised else judge(name, before, after, given, budget, maps, runs)
         if exact is None or exact.word in ("different", *_UNJUDGED):
-            found = _with_excess(name, (before, after), given, budget, maps)
+            found = _with_excess(name, (before, after), constants, given, budget, maps)
             if found is not None:
                 return found
         if exact is not None:
@@ -185,11 +187,16 @@ def judge(
 
 
 def _with_excess(
-    name: str, pair: tuple[PrimFunc, PrimFunc], given: Mapping[str, int], budget: Budget, maps: Maps | None
+    name: str,
+    pair: tuple[PrimFunc, PrimFunc],
+    constants: Collection[float],
+    given: Mapping[str, int],
+    budget: Budget,
+    maps: Maps | None,
 ) -> Judgement | None:
     """What is said about two programs that both have excess precision; ``None`` if they are not equal."""
     try:
-        before, after = widened(*pair)
+        before, after = widened(*pair, constants)
     except Refused:
         return None
     found = judge(name, before, after, given, budget, maps)

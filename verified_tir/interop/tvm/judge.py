@@ -17,6 +17,7 @@ from verified_tir.ir.buffer import Buffer
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.visit import walk
 from verified_tir.validate import Correspondence
+from verified_tir.validate.excess import written
 from verified_tir.validate.pairs import Budget, TimeIsUp, bounded
 from verified_tir.validate.pairs import judge as judge_pair
 from verified_tir.validate.runs import Runs
@@ -83,7 +84,7 @@ def _compared(
         with bounded(limits.seconds, signal.ITIMER_REAL):
             verdict = judge_pair(
                 before.name, before.func, after.func, limits.sizes, given, lambda _: report.maps, runs,
-                excess_precision=limits.excess_precision,
+                excess_precision=limits.excess_precision, constants=written(before.text),
             )  # fmt: skip
     except TimeIsUp:
         return replace(report, status="unknown", text=f"unknown: it takes more than {limits.seconds:g} seconds")
