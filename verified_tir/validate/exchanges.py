@@ -14,7 +14,7 @@ phase.  ``sent`` is no memory of the program (scope ``EXCHANGE``), and nobody me
 A reduction over threads combines the values in the order of the threads, and begins with the first one; or with the
 identity, if that is asked for: nothing says whether it is among the values.  A float sum that is combined otherwise is
 the same sum in another order, and the verdict says so; also where only one program has the reduction
-(:func:`unordered`).
+(:func:`unordered`), or both have some, and not of the same values in the same places (:func:`is_unordered`).
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ KINDS: Final = {SHUFFLE: "", f"{SHUFFLE}_up": "up", f"{SHUFFLE}_down": "down", f
 """The calls that are shuffles, and how each finds the lane that it reads."""
 _LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": sys.float_info.max}
 """The largest finite number of a type."""
+_TOTAL: Final = "combined"
 _REDUCER: Final = "comm_reducer{}"
 
 
@@ -74,13 +75,27 @@ def has_reduction(func: PrimFunc) -> bool:
 
 
 def unordered(before: PrimFunc, after: PrimFunc) -> tuple[str, ...]:
-    """Sentences about floats that only one program combines over threads: nothing says in which order.
-
-    Where both do so, the order is taken to be that of the threads in both.
-    """
+    """Sentences about floats that only one program combines over threads: nothing says in which order."""
     found = [{(reducer, dtype): name for reducer, dtype, name in _reductions(f)} for f in (before, after)]
     only = [name for which, other in (found, found[::-1]) for key, name in which.items() if key not in other]
-    return tuple([f"{name} combines floats of several threads, in an order that is not fixed" for name in only])
+    return tuple([_sentence(name) for name in only])
+
+
+def all_unordered(func: PrimFunc) -> tuple[str, ...]:
+    """Sentences about all floats that a program combines over threads."""
+    return tuple(dict.fromkeys(_sentence(name) for _, _, name in _reductions(func)))
+
+
+def _sentence(name: str) -> str:
+    return f"{name} combines floats of several threads, in an order that is not fixed"
+
+
+def is_unordered(store: Store) -> bool:
+    """Whether a store takes what floats of several threads were combined to."""
+    match store.value:
+        case Load(buffer=total):
+            return total.scope == EXCHANGE and total.name == _TOTAL and store.buffer.scope != EXCHANGE
+    return False
 
 
 def _reductions(func: PrimFunc) -> Iterator[tuple[Expr, DType, str]]:
@@ -114,7 +129,7 @@ def reduced(call: Call, threads: Threads, *, identity: bool = False) -> Stmt:
     sent = [temporary("sent", threads.count(), d) for d in dtypes]
     outer = [loop for loop in ordered(threads) if loop not in inner]
     groups = prod([threads.extent(loop) for loop in outer])
-    total = [temporary("combined", groups, d) for d in dtypes]
+    total = [temporary(_TOTAL, groups, d) for d in dtypes]
     group: Expr = const(0, INT32)
     for loop in reversed(outer):
         group = group * threads.extent(loop) + _coordinate(loop)

@@ -36,10 +36,11 @@ from verified_tir.ir.visit import walk
 from verified_tir.semantics.memory import Extents, row_major
 from verified_tir.validate.calls import declaration
 from verified_tir.validate.evaluate import Evaluator
+from verified_tir.validate.exchanges import is_unordered
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.loops import Loops
 from verified_tir.validate.memory import Mask, Refused, View
-from verified_tir.validate.terms import TooManyTerms
+from verified_tir.validate.terms import UNDEF_ID, TooManyTerms
 from verified_tir.validate.threads import KERNEL, PHASE, WARP_SCOPE
 
 _LARGEST_LOOP: Final = 1 << 24
@@ -108,7 +109,8 @@ class Executor:
     """Runs the statements of one function; ``budget`` is the most operations, together with those made before.
 
     ``widths`` are those of the cells of blocks, in bytes, by data variable, and ``names`` what these are called;
-    ``whiles`` counts ``while`` loops around.
+    ``whiles`` counts ``while`` loops around.  With ``marked``, what floats of several threads are combined to is
+    another term than the same sum in a fixed order.
     """
 
     evaluator: Evaluator
@@ -116,6 +118,7 @@ class Executor:
     budget: int
     widths: Mapping[Var, int] = field(default_factory=dict)
     names: Names = field(default_factory=dict)
+    marked: bool = False
     whiles: int = 0
     loops: Loops = field(init=False)
 
@@ -183,6 +186,9 @@ class Executor:
         evaluator = self.evaluator
         accessed = evaluator.accessed(stmt, frame)
         value = evaluator.terms_of(evaluator.evaluate(stmt.value, frame))
+        if self.marked and stmt.value.dtype.is_float and is_unordered(stmt):
+            combined = evaluator.build.opaque("pure in some order", stmt.value.dtype, value)
+            value = np.where(value == UNDEF_ID, UNDEF_ID, combined)
         evaluator.access.store(frame, stmt.buffer, value, *accessed)
 
     def _uniform(self, expr: Expr, frame: Frame, what: str) -> int:

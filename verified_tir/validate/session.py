@@ -53,6 +53,7 @@ def execute(
     fast: bool,
     budget: int,
     declared: bool = False,
+    marked: bool = False,
     noted: dict[str, None] | None = None,
     alone: int = 0,
 ) -> Exit:
@@ -60,6 +61,7 @@ def execute(
 
     :param budget: the most operations to execute.
     :param declared: whether opaque calls touch no more than the blocks around them declare.
+    :param marked: whether sums of floats of several threads are told from those in a fixed order.
     :param noted: filled with the races, as they are found, also if the run is refused later.
     :param alone: operations that an iteration counts as which does not run together with others.
     :raises Refused: where the validator cannot follow.
@@ -73,7 +75,7 @@ def execute(
         written = frozenset(widths)
     access = Access(build, written)
     evaluator = Evaluator(access, data_vars(func.body), declared=declared)
-    executor = Executor(evaluator, fast, build.operations + budget, widths, names_of(func))
+    executor = Executor(evaluator, fast, build.operations + budget, widths, names_of(func), marked)
     loops = executor.loops
     loops.alone = alone
     if noted is not None:

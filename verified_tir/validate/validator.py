@@ -26,7 +26,7 @@ from verified_tir.validate.compare import compare, extra_events, holding
 from verified_tir.validate.concrete import Search, search
 from verified_tir.validate.decide import Decision, decide, inputs_to_try, inputs_with_a_meaning
 from verified_tir.validate.demand import MOST_ELEMENTS, compare_on_demand, replayed_in_part, too_long
-from verified_tir.validate.exchanges import has_reduction, unordered
+from verified_tir.validate.exchanges import all_unordered, has_reduction, unordered
 from verified_tir.validate.interface import Correspondence, Side, Sides, both_sides, listed
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
@@ -87,7 +87,7 @@ def validate(  # noqa: PLR0913 (all but two by name)
     done = build.operations
     findings: list[str] = []
     solver = solver or Solver(budget=BUDGET)
-    limits = _Limits(fast, most_operations, most_steps, most_elements, reordered)
+    limits = used = _Limits(fast, most_operations, most_steps, most_elements, reordered)
     earlier = known if known is not None and known.build is build and fast else None
     try:
         sides = both_sides(spelled_out(before), spelled_out(after), sizes, maps or {})
@@ -97,18 +97,17 @@ def validate(  # noqa: PLR0913 (all but two by name)
         if second is not None and runs is not None:
             runs.keep(after, sizes, second)
         if isinstance(verdict, Unknown) and declares_calls(before) and declares_calls(after):
-            said: list[str] = []
-            believed, _ = _judge(sides, build, solver, said, replace(limits, declared=True))
-            if not isinstance(believed, Unknown):
-                verdict, findings = believed, [*said, "opaque calls are believed to touch what their blocks declare"]
+            used = replace(limits, declared=True)
+            verdict = _believed(verdict, sides, build, solver, findings, used)
+        verdict = _over_threads(verdict, (before, after), sides, solver, used)
     except (Oversize, TooManyTerms) as problem:  # races that were found until then are races
         verdict = Unknown(str(problem))
         if most_elements:
             build, done = Builder(Terms()), 0
             verdict = compare_on_demand(sides, build, solver, budget=most_operations, elements=most_elements)
+            verdict = _in_some_order(verdict, unordered(before, after) or all_unordered(after))
     except Refused as problem:
         verdict = Unknown(str(problem))
-    verdict = _in_some_order(verdict, unordered(before, after))
     if isinstance(verdict, (Unknown, Different)) and has_reduction(after) and not has_reduction(before):
         verdict = _with_identities(before, after, sizes, maps or {}, solver, limits) or verdict
     return Report(verdict, tuple(findings), sizes, build.operations - done, time.perf_counter() - start)
@@ -158,6 +157,7 @@ class _Limits:
     elements: int
     reordered: bool = True
     declared: bool = False
+    marked: bool = False
 
 
 def _judge(
@@ -205,7 +205,10 @@ def _run(side: Side, which: str, build: Builder, limits: _Limits, findings: list
     """Execute one program.  Of *before*, findings count if they are all there are: others would seem to be new."""
     noted: dict[str, None] = {}
     try:
-        left = execute(side, build, fast=limits.fast, budget=limits.operations, declared=limits.declared, noted=noted)
+        left = execute(
+            side, build, fast=limits.fast, budget=limits.operations, declared=limits.declared, marked=limits.marked,
+            noted=noted,
+        )  # fmt: skip
     except (Refused, TooManyTerms):
         if which == "after":
             findings.extend(said_of(which, f) for f in noted)
@@ -263,6 +266,32 @@ def _memories(
     kinds = list(dict.fromkeys(first.events.values()))
     more = f" and {len(kinds) - _KINDS} other kinds" if len(kinds) > _KINDS else ""
     return replace(settled, undefined=", or ".join(kinds[:_KINDS]) + f"{more}, on every input that was tried")
+
+
+def _believed(
+    verdict: Verdict, sides: Sides, build: Builder, solver: Solver, findings: list[str], limits: _Limits
+) -> Verdict:
+    """The verdict if opaque calls touch what their blocks declare, unless it is no better."""
+    said: list[str] = []
+    believed, _ = _judge(sides, build, solver, said, limits)
+    if isinstance(believed, Unknown):
+        return verdict
+    findings[:] = [*said, "opaque calls are believed to touch what their blocks declare"]
+    return believed
+
+
+def _over_threads(
+    verdict: Verdict, pair: tuple[PrimFunc, PrimFunc], sides: Sides, solver: Solver, limits: _Limits
+) -> Verdict:
+    """The verdict, if only one program combines floats over threads, or both with results in other places."""
+    only, every = unordered(*pair), all_unordered(pair[1])
+    if only or not every or not isinstance(verdict, Equal):
+        return _in_some_order(verdict, only)
+    try:
+        marked, _ = _judge(sides, Builder(Terms()), solver, [], replace(limits, marked=True, steps=1))
+    except (Oversize, TooManyTerms):
+        return _in_some_order(verdict, every)
+    return verdict if isinstance(marked, Equal) else _in_some_order(verdict, every)
 
 
 def _in_some_order(verdict: Verdict, sentences: tuple[str, ...]) -> Verdict:
