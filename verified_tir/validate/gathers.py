@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 16
 _MOST: Final = 1 << 16
+_UINT64: Final = DType("uint", 64)
 _ARITHMETIC: Final = frozenset(
     {"add", "sub", "mul", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "bitand", "shl", "shr"}
 )
@@ -40,7 +41,8 @@ _ARITHMETIC: Final = frozenset(
 class Cases:
     """A term as a function of another one: ``values[k]`` where the base, clamped to ``low`` and above, is ``low + k``.
 
-    ``base`` is -1 for a constant.
+    ``base`` is -1 for a constant.  Numbers of uint64 are given modulo 2**64: those from 2**63 on are negative here, and
+    out of bounds for any buffer, too.
     """
 
     base: int
@@ -235,7 +237,7 @@ class _Ranges:
         terms = self.terms
         op, dtype = terms.op_of(term), terms.result_dtype(term)
         if op == "const":
-            return Cases(-1, 0, np.array([int(terms.value(term))], dtype=np.int64))
+            return Cases(-1, 0, _modulo(int(terms.value(term))))
         a, b, _ = terms.operands(term)
         if op in _ARITHMETIC and dtype.is_int:
             found = self._arithmetic(op, dtype, self.cases(a), self.cases(b))
@@ -244,7 +246,8 @@ class _Ranges:
         if op.startswith("cast:") and dtype.is_int and DType.parse(op[5:]).is_int:
             inner = self.cases(a)
             if inner is not None:
-                return Cases(inner.base, inner.low, fit(dtype, inner.values, index=False)[0])
+                values = inner.values if dtype is _UINT64 else fit(dtype, inner.values, index=False)[0]
+                return Cases(inner.base, inner.low, values)
         return self._clamped(term)
 
     def inside(self, term: int, extent: int) -> Cases:
@@ -260,7 +263,7 @@ class _Ranges:
     def _arithmetic(self, op: str, dtype: DType, a: Cases | None, b: Cases | None) -> Cases | None:
         if a is None or b is None or (a.base >= 0 and b.base >= 0 and a.domain != b.domain):
             return None
-        if dtype.code == "uint" and dtype.bits == 64:
+        if dtype is _UINT64:
             return None
         values, trouble = operate(op, dtype, a.values, b.values, index=False)
         base, low, _ = a.domain if a.base >= 0 else b.domain
@@ -311,6 +314,10 @@ _RING: Final[dict[str, Callable[[int, int], int]]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
 }  # fmt: skip
 _EXTREME: Final[dict[str, Callable[[int, int], int]]] = {"min": min, "max": max}
+
+
+def _modulo(value: int) -> Ids:
+    return np.array([value if value < 1 << 63 else value - (1 << 64)], dtype=np.int64)
 
 
 def _clamp(value: int, low: int, high: int) -> int:
