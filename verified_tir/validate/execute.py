@@ -123,7 +123,7 @@ class Executor:
     loops: Loops = field(init=False)
 
     def __post_init__(self) -> None:
-        self.loops = Loops(self.evaluator, self.run, self.fast)
+        self.loops = Loops(self.evaluator, self.run, self._spend, self.fast)
 
     # -------------------------------------------------------------------------------------------- statements
 

@@ -34,15 +34,19 @@ from verified_tir.validate.calls import needs_order
 from verified_tir.validate.evaluate import Evaluator
 from verified_tir.validate.frame import Frame, Value
 from verified_tir.validate.memory import EVERY, ROW_BITS, SEVERAL, Conflict, Refused, Region, UndefinedRun
-from verified_tir.validate.places import OUTSIDE, Places, launched
+from verified_tir.validate.places import OUTSIDE, Places, launched, numbered
 from verified_tir.validate.reductions import reduces
 from verified_tir.validate.terms import Ids
 from verified_tir.validate.thread_loops import is_shared, is_thread
-from verified_tir.validate.threads import KERNEL, PHASE, may_meet, slot, warps_of
+from verified_tir.validate.threads import KERNEL, PHASE, may_meet, warps_of
 from verified_tir.validate.verdict import Finding
 
 Regions: TypeAlias = tuple[tuple[Region, Ids], ...]
 MOST_ROWS: Final = 1 << 16
+_ROWS: Final = 32
+"""Rows that take as long as an operation on terms, if they compute nothing but indices."""
+_STEP: Final = 5
+"""Operations that an iteration counts as at least which runs alone."""
 MARKED: Final = {"parallel": "race", "vectorized": "lane conflict", "thread_binding": "race between threads"}
 
 
@@ -65,14 +69,16 @@ class _Nest:
 
 @final
 class Loops:
-    """Runs loops; ``run`` executes a statement in a frame.
+    """Runs loops; ``run`` executes a statement in a frame, ``spend`` counts operations.
 
     ``findings`` are the races that were found, ``races`` the blocks of shared memory in which threads conflict.
     ``alone`` are further operations that each iteration of a serial loop counts as.
     """
 
-    def __init__(self, evaluator: Evaluator, run: Callable[[Stmt, Frame], None], fast: bool) -> None:
-        self.evaluator, self.execute, self.fast = evaluator, run, fast
+    def __init__(
+        self, evaluator: Evaluator, run: Callable[[Stmt, Frame], None], spend: Callable[[int], None], fast: bool
+    ) -> None:
+        self.evaluator, self.execute, self.spend, self.fast = evaluator, run, spend, fast
         self.findings: dict[str, None] = {}
         self.alone = 0
         self.races: set[str] = set()
@@ -196,7 +202,9 @@ class Loops:
             nest.region.whole = 0 if nest.watched or nest.rows else frame.count  # races of watched ones are sought
             nest.log.append((nest.rows, columns))
             nest.rows += frame.count
-            self.execute(nest.body, replace(frame, regions=(*frame.regions, (nest.region, numbers))))
+            self._count(
+                nest.body, replace(frame, regions=(*frame.regions, (nest.region, numbers))), frame.count // _ROWS
+            )
             return
         loop = nest.loops[depth]
         start, extent = self._bounds(loop, frame if depth == 0 else _ahead(frame, nest.region))
@@ -261,7 +269,14 @@ class Loops:
             inner.regions = numbered(inner.regions, loop.thread, np.full(inner.count, step, dtype=np.int64))
             if region is not None:
                 inner.regions = (*inner.regions, (region, rows * most + step))
-            self.execute(loop.body, inner)
+            self._count(loop.body, inner, _STEP)
+
+    def _count(self, body: Stmt, frame: Frame, least: int) -> None:
+        """Execute a body, which counts as so many operations at least."""
+        build = self.evaluator.build
+        least += build.operations
+        self.execute(body, frame)
+        self.spend(max(0, least - build.operations))
 
     # ------------------------------------------------------------------------------------------------ threads
 
@@ -382,15 +397,3 @@ def _inner(stmt: Stmt) -> Stmt:
                 stmt = body
             case _:
                 return stmt
-
-
-def numbered(regions: Regions, thread: str, iterations: Ids) -> Regions:
-    """The regions inside a loop.  If it is over threads, each row is a place, and a thread of watched ones."""
-    bit = slot(thread)
-
-    def number(region: Region, numbers: Ids) -> Ids:
-        if region.places is not None:
-            return region.places.inside(numbers, thread, iterations)
-        return numbers | (iterations << bit) if region.phases is not None and bit is not None else numbers
-
-    return tuple([(region, number(region, numbers)) for region, numbers in regions])

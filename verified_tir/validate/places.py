@@ -34,6 +34,7 @@ from verified_tir.validate.memory import Memory, Refused, Region, is_own
 from verified_tir.validate.reductions import reduced_by
 from verified_tir.validate.terms import Ids
 from verified_tir.validate.thread_loops import is_shared, is_thread
+from verified_tir.validate.threads import slot
 from verified_tir.validate.verdict import Finding
 
 NOBODY: Final = 0
@@ -256,6 +257,18 @@ class Places:
 def launched(regions: tuple[tuple[Region, Ids], ...], tag: str) -> tuple[tuple[Region, Ids], ...]:
     """The regions of rows that come to a loop bound to ``tag``."""
     return tuple([(r, numbers if r.places is None else r.places.launched(numbers, tag)) for r, numbers in regions])
+
+
+def numbered(regions: tuple[tuple[Region, Ids], ...], thread: str, iterations: Ids) -> tuple[tuple[Region, Ids], ...]:
+    """The regions inside a loop.  If it is over threads, each row is a place, and a thread of watched ones."""
+    bit = slot(thread)
+
+    def number(region: Region, numbers: Ids) -> Ids:
+        if region.places is not None:
+            return region.places.inside(numbers, thread, iterations)
+        return numbers | (iterations << bit) if region.phases is not None and bit is not None else numbers
+
+    return tuple([(region, number(region, numbers)) for region, numbers in regions])
 
 
 def _fields(loops: Sequence[For]) -> dict[str, tuple[int, int]]:
