@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Final, final
@@ -15,6 +15,8 @@ from verified_tir.validate.solve import Inputs, Question
 from verified_tir.validate.terms import Terms
 
 _MOST_TRIED: Final = 4
+_ORDERED: Final = "sums, products, minima or maxima in another order"
+_DEPEND: Final = "are no floats, and may be any other numbers where they depend on"
 
 
 @final
@@ -41,13 +43,12 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     question = Question(terms, solver, before.events)
     bits = Normaliser(terms, before.events, reals=False)
     open_pairs: list[tuple[int, int]] = []
-    reassociated: dict[str, int] = {}
+    reassociated: dict[tuple[str, str], int] = {}
     reordered: list[tuple[int, int]] = []
     for pair, owners in gap.pairs.items():
         if same_summands(terms, *pair):  # not in the same order: that would be the same term
             reordered.append(pair)
-            for name, number in owners.items():
-                reassociated[name] = reassociated.get(name, 0) + number
+            _add(reassociated, "are", owners)
         elif _same(bits, pair):
             how["integers"] = how.get("integers", 0) + sum(owners.values())
         else:
@@ -61,17 +62,13 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
             how["z3"] = how.get("z3", 0) + count
         elif _same(reals, pair):  # whether such sums have the same bits after all is too hard for Z3
             reordered.append(pair)
-            for name, number in gap.pairs[pair].items():
-                reassociated[name] = reassociated.get(name, 0) + number
+            _add(reassociated, "are" if terms.dtype_of(pair[0]).is_float else _DEPEND, gap.pairs[pair])
         elif question.small(pair) and question.equal(*pair):
             how["z3"] = how.get("z3", 0) + count
         else:
             left.append(pair)
             too_large |= reals.budget < 0
-    sentences = tuple(
-        f"{n} elements of {name} are sums, products, minima or maxima in another order"
-        for name, n in reassociated.items()
-    )
+    sentences = tuple([f"{n} elements of {name} {verb} {_ORDERED}" for (name, verb), n in reassociated.items()])
     reason = ""
     if left:
         count = sum(sum(gap.pairs[pair].values()) for pair in left)
@@ -81,6 +78,11 @@ def decide(terms: Terms, gap: Gap, before: Exit, events: Sequence[tuple[int, int
     if doubtful and not left:
         reason = "after may have undefined behaviour on a condition about data that before does not have"
     return Decision(how, sentences, reason, tuple(left), tuple(reordered), too_large)
+
+
+def _add(counts: dict[tuple[str, str], int], how: str, owners: Mapping[str, int]) -> None:
+    for name, number in owners.items():
+        counts[name, how] = counts.get((name, how), 0) + number
 
 
 def inputs_to_try(
