@@ -203,12 +203,13 @@ def test_a_vacuous_verdict_names_the_undefined_behaviour():
     bounds = "B is accessed out of bounds, on every input"
     for body, said in (
         ("B[4] = 1", f"vacuous: before has undefined behaviour: {bounds}"),
-        ("assert False, 'never'", "the assertion 'never', on every input"),
         ("if A[0] > 0:\n    B[4] = 1\nif A[0] < 1:\n    B[5] = 1", f"{bounds} that was tried"),
         ("T.assume(A[0] * 2 == 7)", "an assumption is false, on every input that was tried"),
     ):
         found = verdict(f"B[1] = 1\n{body}", "B[1] = 1", INTS)
         assert isinstance(found, Equal) and found.vacuous and said in str(found)
+    ends = "B[1] = 1\nassert False, 'never'"
+    assert "by the assertion 'never', on every input" in str(verdict(ends, ends.replace("= 1", "= 2"), INTS))
     assert verdict("B[1] = 1", "B[1] = 1", INTS).undefined == ""
 
 
@@ -289,7 +290,8 @@ def test_empty_loops_and_extents_of_one():
 
 
 def test_assertions():
-    assert isinstance(verdict('assert False, "no"\nB[0] = A[0]', store("A[1]")), Equal)
+    assert isinstance(verdict('assert False, "no"\nB[0] = A[0]', store("A[1]")), Unknown)
+    assert isinstance(verdict('assert False, "no"\nB[0] = A[0]', 'B[0] = A[1]\nassert False, "no"'), Equal)
     assert isinstance(verdict(store("A[1]"), 'B[0] = A[1]\nassert False, "no"'), Different)
     assert isinstance(verdict(store("A[1]"), 'B[0] = A[1]\nassert True, "yes"'), Equal)
 

@@ -23,6 +23,7 @@ from verified_tir.validate.memory import UndefinedRun, View
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.places import are_asked_for
 from verified_tir.validate.terms import UNDEF_ID, Ids
+from verified_tir.validate.verdict import Equal, Unknown
 from verified_tir.validate.widths import parts
 
 
@@ -97,6 +98,19 @@ def execute(
     left = {p.position: _leave(p, frame, access) for p in params if p.buffer is not None}
     races = frozenset(loops.races)
     return Exit(left, dict(access.events.found), tuple(loops.findings), access.world, undefined, asserted, races)
+
+
+def asserted(before: Exit, after: Exit) -> Equal | Unknown:
+    """The verdict where an assertion ends *before* on every input: one must end *after*, too, with the same calls made.
+
+    What memory holds then is left open.
+    """
+    end = f"the assertion {before.asserted!r}"
+    if after.asserted is None:
+        return Unknown(f"before ends by {end}, and after does not")
+    if before.world != after.world:
+        return Unknown(f"before ends by {end}, and after too, but opaque calls before that differ")
+    return Equal(vacuous=True, undefined=f"{end}, on every input")
 
 
 def _enter(parameter: Parameter, frame: Frame, access: Access, build: Builder, widths: Mapping[Var, int]) -> None:

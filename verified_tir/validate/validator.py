@@ -31,7 +31,7 @@ from verified_tir.validate.interface import Correspondence, Side, Sides, both_si
 from verified_tir.validate.memory import Oversize, Refused
 from verified_tir.validate.operators import Builder
 from verified_tir.validate.runs import Run, Runs, builder
-from verified_tir.validate.session import Exit, execute
+from verified_tir.validate.session import Exit, asserted, execute
 from verified_tir.validate.solve import Inputs
 from verified_tir.validate.terms import Terms, TooManyTerms
 from verified_tir.validate.verdict import (
@@ -181,10 +181,9 @@ def _judge(
             _note(first, "before", findings)
         else:
             first = _run(sides[0], "before", build, limits, findings)
-        if first.undefined is not None or first.asserted is not None:
-            end = first.undefined or f"the assertion {first.asserted!r}"
-            findings.append(f"before: ends on every input by {first.undefined or first.asserted}")
-            return Equal(vacuous=True, undefined=f"{end}, on every input"), None
+        if first.undefined is not None:
+            findings.append(f"before: ends on every input by {first.undefined}")
+            return Equal(vacuous=True, undefined=f"{first.undefined}, on every input"), None
         start = build.operations
         second = _run(sides[1], "after", build, limits, findings)
         kept = Run(sides[1], build, second, build.operations - start)
@@ -193,6 +192,9 @@ def _judge(
         if found is None and isinstance(problem, (Oversize, TooManyTerms)):
             raise
         return found or Unknown(str(problem)), None
+    if first.asserted is not None:
+        findings.append(f"before: ends on every input by {first.asserted}")
+        return asserted(first, second), kept
     stopped = second.undefined or second.asserted
     if stopped is not None:
         longer = search(*sides, steps=LONGER * limits.steps, most=1)  # it is all but certain: worth some time

@@ -18,8 +18,8 @@ Array: TypeAlias = npt.NDArray[Any]
 class Equal:
     """At these sizes, every result of *before* has the same bits after.
 
-    ``vacuous``: *before* has undefined behaviour on every input (or on every one that was tried), so anything would do;
-    ``undefined`` says which (or which kinds these inputs may meet).
+    ``vacuous``: *before* has undefined behaviour on every input (or on every one that was tried), so anything would do,
+    or both programs end by an assertion; ``undefined`` says which (or which kinds these inputs may meet).
 
     ``how`` counts elements by what settled them: ``same term``, ``undef before``, ``integers``, ``z3``.
     """
@@ -36,6 +36,8 @@ class Equal:
 @dataclass(frozen=True, slots=True)
 class EqualOverReals:
     """Equal but for the order and association of float sums, products, minima and maxima.
+
+    What a condition or conversion makes of such a sum may be any other number: the real ones are the same.
 
     Of a maximum -inf may come or go, of a minimum inf.  NaN is no number: of two such results one may be NaN alone.
 
@@ -209,6 +211,8 @@ def _new(findings: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
 
 
 def _vacuous(undefined: str) -> str:
+    if undefined.startswith("the assertion"):
+        return f"vacuous: both programs end by {undefined}"
     return "vacuous: before has undefined behaviour" + (f": {undefined}" if undefined else "")
 
 

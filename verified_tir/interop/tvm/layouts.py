@@ -49,6 +49,8 @@ class Layout:
     def then(self, other: Layout) -> Layout:
         """First this one, then the other.
 
+        One without a value is of a map that has no padding: TVM refuses any other.
+
         :raises Beyond: if both pad, with different values.
         """
         if self.padding is not None and other.padding is not None and not _alike(self.padding, other.padding):

@@ -34,7 +34,7 @@ from verified_tir.validate.interface import Parameter, Side, Sides
 from verified_tir.validate.memory import LARGEST_BLOCK, Refused, UndefinedRun
 from verified_tir.validate.normal import Normaliser, TooLarge
 from verified_tir.validate.operators import Builder
-from verified_tir.validate.session import Exit
+from verified_tir.validate.session import Exit, asserted
 from verified_tir.validate.terms import Ids, Terms, TooManyTerms
 from verified_tir.validate.verdict import Different, Equal, EqualInPart, Unknown, Verdict
 
@@ -174,10 +174,11 @@ def _judge(
 ) -> Verdict:
     one = evaluate(first, closures[0], chosen, build, budget)
     count = sum(k.size for k in chosen.values())
-    if one.undefined is not None or one.asserted is not None:
-        end = one.undefined or f"the assertion {one.asserted!r}"
-        return Equal(vacuous=True, undefined=f"{end}, on every input")
+    if one.undefined is not None:
+        return Equal(vacuous=True, undefined=f"{one.undefined}, on every input")
     other = evaluate(second, closures[1], chosen, build, budget)
+    if one.asserted is not None:
+        return asserted(one, other)
 
     def replayed(elements: list[tuple[int, int]], padding: Sequence[tuple[int, int]] = ()) -> Different | None:
         effort = Effort(_MOST_BOXES, budget)  # all these searches together
@@ -188,7 +189,7 @@ def _judge(
         return look(first, second, elements, again, padding)
 
     if other.asserted is not None:
-        return Unknown(f"after ends by {other.asserted} (evaluated on demand)")
+        return Unknown(f"after ends by the assertion {other.asserted!r} (evaluated on demand)")
     if other.undefined is not None:
         every = [(position, int(e)) for position, elements in chosen.items() for e in elements]
         unknown = f"after ends by {other.undefined}; no input was found on which before does not"
@@ -273,7 +274,7 @@ def evaluate(
     except UndefinedRun as found:
         return Exit({}, {}, (), 0, undefined=str(found))
     except Asserted as found:
-        return Exit({}, {}, (), 0, asserted=f"the assertion {str(found)!r}")
+        return Exit({}, {}, (), 0, asserted=str(found))
     memory = {}
     for position, elements in chosen.items():
         p = program.params[position]
