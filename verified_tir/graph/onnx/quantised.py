@@ -92,11 +92,12 @@ def _quantised(c: Converter, x: Value, zero: Value | None, dtype: str, saturate:
 
 
 def _without_zero(c: Converter, v: Value, zero: int, shape: Sequence[int] | None = None) -> Value:
-    """An operand as int32, less its zero, if it has one: one number, or as many as ``shape`` says."""
-    wide = c.cast(v, "int32")
+    """An operand as int32 (floats as float32), less its zero, if it has one: one number, or those of ``shape``."""
+    dtype = "float32" if v.dtype.startswith("float") else "int32"
+    wide = c.cast(v, dtype)
     if not c.has(zero):
         return wide
-    z = c.cast(c.value(zero), "int32")
+    z = c.cast(c.value(zero), dtype)
     if z.type.size != 1 and shape is None:
         raise c.fail("it has one zero for the whole")
     shape = () if z.type.size == 1 else tuple(shape or ())
@@ -111,7 +112,7 @@ def _matmul_integer(c: Converter) -> Value:
 
 
 def _rescaled(c: Converter, total: Value, scales: Sequence[Value], zero: Value) -> Value:
-    """Sums of products in int32, as quantised numbers of the zero's type."""
+    """Sums of products in int32 or float32, as quantised numbers of the zero's type."""
     a, b, y = (c.cast(s, "float32") for s in scales)
     factor = c.op("divide", c.op("multiply", a, b), y)
     wide = c.op("multiply", c.cast(total, "float32"), factor)
@@ -129,6 +130,8 @@ def _scale(c: Converter, k: int, shape: Sequence[int] | None = None) -> Value:
 @conversion("QLinearMatMul")
 def _qlinear_matmul(c: Converter) -> Value:
     a, b = _without_zero(c, c.value(0), 2), _without_zero(c, c.value(3), 5)
+    if a.dtype != b.dtype:
+        a, b = c.cast(a, "float32"), c.cast(b, "float32")
     return _rescaled(c, product(c, a, b), [_scale(c, k) for k in (1, 4, 6)], c.value(7))
 
 
