@@ -94,6 +94,39 @@ def test_names_of_inner_graphs_are_nobody_elses() -> None:
     np.testing.assert_array_equal(build(from_onnx(model(nodes, **TIMES)))(X), TIMES["w"] * 12 + X)
 
 
+def counted(condition: list[Any], operands: list[str]) -> Any:
+    """A loop that adds 1 in each iteration whose condition, as its body gets it, is true."""
+    nodes = [helper.make_node("Cast", ["go"], ["k"], to=FLOAT), helper.make_node("Add", ["s", "k"], ["t"]), *condition]
+    body = loop_body("b", "s", "t", nodes)
+    del body.node[-1]
+    return model([helper.make_node("Loop", [*operands, "x"], ["y"], body=body, name="around")], **TIMES)
+
+
+STOP = [helper.make_node("Not", ["go"], ["on"])]
+COMPUTED = [helper.make_node("ReduceMax", ["s"], ["m"], keepdims=0),
+            helper.make_node("Cast", ["m"], ["on"], to=BOOL)]  # fmt: skip
+
+
+def test_a_loop_without_a_condition_runs_as_often_as_it_says() -> None:
+    """It went by the condition that its body computes, as onnxruntime does; the specification ignores that."""
+    np.testing.assert_array_equal(build(from_onnx(counted(STOP, ["three", ""])))(X), X + 2)  # true, false, true
+    np.testing.assert_array_equal(build(from_onnx(counted(STOP, ["three", "yes"])))(X), X + 1)
+    np.testing.assert_array_equal(build(from_onnx(counted(STOP, ["", "yes"])))(X), X + 1)
+
+
+def test_a_condition_that_is_ignored_may_be_computed() -> None:
+    f = build(from_onnx(counted(COMPUTED, ["three", ""])))
+    np.testing.assert_array_equal(f(X), X + 3)
+    np.testing.assert_array_equal(f(np.zeros(2, np.float32)), [2, 2])  # the second iteration gets false
+    with pytest.raises(GraphError, match=r"node around \(Loop\): whether it goes on is computed by the model"):
+        from_onnx(counted(COMPUTED, ["three", "yes"]))
+
+
+def test_a_loop_that_never_ends() -> None:
+    with pytest.raises(GraphError, match=r"node around \(Loop\): it has neither a trip count nor a condition"):
+        from_onnx(counted(STOP, ["", ""]))
+
+
 def bad(change: str) -> Any:
     """A loop that is no loop."""
     nodes = [helper.make_node("Add", ["s", "w"], ["t"], name="plus")]

@@ -53,8 +53,11 @@ def _branch(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
 def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     body = graphs["body"]
     count, go_on = (reader.arrays.get(n) if n else None for n in (*node.input[:2], "")[:2])
-    if (node.input[0] and count is None) or (len(node.input) > 1 and node.input[1] and go_on is None):
+    conditional = len(node.input) > 1 and node.input[1] != ""  # otherwise those that its body computes are ignored
+    if (node.input[0] and count is None) or (conditional and go_on is None):
         raise GraphError("how often it runs is computed by the model; that must be a constant here")
+    if not conditional and count is None:
+        raise GraphError("it has neither a trip count nor a condition, and never ends")
     for what, array, dtype in (("trip count", count, np.int64), ("condition", go_on, np.bool_)):
         if array is not None:
             _check_one(array, dtype, f"its {what}")
@@ -63,25 +66,33 @@ def _loop(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
     if len(body.input) != 2 + len(carried) or len(body.output) != len(node.output) + 1:
         raise GraphError("its body does not have the inputs and results that it is given")
     scanned: list[list[str]] = [[] for _ in node.output[len(carried) :]]
-    k, runs = 0, go_on is None or bool(go_on.item())
+    k, runs, condition = 0, go_on is None or bool(go_on.item()), _constant(reader, "condition", np.asarray(True))
     while runs and (count is None or k < int(count.item())):
         if k >= MOST_ITERATIONS:
             raise GraphError(f"it runs more than {MOST_ITERATIONS} times")
         place = _constant(reader, "iteration", np.asarray(k, np.int64))
-        condition = _constant(reader, "condition", np.asarray(True))
         given = [i.name for i in body.input]
         last, *results = inlined(reader, node, body, dict(zip(given, (place, condition, *carried), strict=True)))
-        known = reader.arrays.get(last)
-        if known is None:
-            raise GraphError("whether it goes on is computed by the model; that must be a constant here")
-        _check_one(known, np.bool_, "whether it goes on")
-        carried, runs, k = results[: len(carried)], bool(known.item()), k + 1
+        if conditional:
+            runs = _goes_on(reader, last)
+        else:
+            condition = last
+        carried, k = results[: len(carried)], k + 1
         for every, one in zip(scanned, results[len(carried) :], strict=True):
             every.append(one)
     for name, value in zip(node.output, carried, strict=False):
         _same(reader, name, value)
     for name, every in zip(node.output[len(carried) :], scanned, strict=True):
         _stacked(reader, name, every, 0)
+
+
+def _goes_on(reader: Reader, name: str) -> bool:
+    """The condition that a loop's body computes."""
+    known = reader.arrays.get(name)
+    if known is None:
+        raise GraphError("whether it goes on is computed by the model; that must be a constant here")
+    _check_one(known, np.bool_, "whether it goes on")
+    return bool(known.item())
 
 
 def _scan(reader: Reader, node: Any, graphs: Mapping[str, Any]) -> None:
