@@ -604,6 +604,13 @@ DIFFERENCES: tuple[Difference, ...] = (
         "by the fraction, as ONNX's tests have it; its text says the whole length",
     ),
     Difference(
+        "`Resize` to a length of 1, or one that the scale does not give exactly, by `pytorch_half_pixel` or "
+        "`tf_crop_and_resize`", ("Resize",), "onnxruntime",
+        lambda o: o.node.attributes.get("coordinate_transformation_mode")
+        in ("pytorch_half_pixel", "tf_crop_and_resize"),
+        "by the fraction that the scale gives", "by the whole length", "by the whole length, as the specification says",
+    ),
+    Difference(
         "`Resize` by the nearest element, with NaN, infinities or integers", ("Resize", "Upsample"), "onnxruntime",
         lambda o: o.node.attributes.get("mode", "nearest") == "nearest"
         and (nan(o) or infinite(o) or o.operand(0).dtype.kind in "iu"),

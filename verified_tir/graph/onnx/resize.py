@@ -133,7 +133,10 @@ def _axes(c: Converter, x: Value, axes: Sequence[int], scales: Any, sizes: Any, 
 
 
 def _places(a: Axis, mode: str) -> Numbers:
-    """Where each element of the result lies in the operand."""
+    """Where each element of the result lies in the operand.
+
+    The formulas speak of the length that the scale gives, which need not be whole (``whole``), or of the whole one.
+    """
     y = np.arange(a.after, dtype=np.float64)
     whole = a.scale * a.before
     first, end = a.crop
@@ -143,10 +146,10 @@ def _places(a: Axis, mode: str) -> Numbers:
         case "asymmetric":
             return y / a.scale
         case "tf_crop_and_resize":
-            step = 0.5 if whole == 1 else y / (whole - 1)
-            return y * 0 + (first + step * (end - first)) * (a.before - 1)
-        case "pytorch_half_pixel" if whole == 1:
-            return y * 0 - 0.5
+            step = y + 0.5 if a.after == 1 else y / (a.after - 1)
+            return (first + step * (end - first)) * (a.before - 1)
+        case "pytorch_half_pixel" if a.after == 1:
+            return y * 0
         case "half_pixel_symmetric":
             return a.before / 2 * (1 - a.after / whole) + (y + 0.5) / a.scale - 0.5
     return (y + 0.5) / a.scale - 0.5
@@ -196,9 +199,8 @@ def _weighted(c: Converter, x: Value, a: Axis, index: npt.NDArray[np.int64], wei
         raise c.fail(f"elements of {x.dtype} are not interpolated here; a Cast to float32 before is")
     shape = [a.after if k == a.axis else 1 for k in range(x.rank)]
     found: Value | None = None
-    for k in range(index.shape[1]):
-        if not weights[:, k].any():
-            continue
+    counting = np.flatnonzero(weights.any(axis=0)).tolist()
+    for k in counting or [0]:  # there is none where the result is empty, or all lies outside
         weight = c.builder.constant(weights[:, k].reshape(shape).astype(x.dtype), "weights")
         term = c.op("multiply", _taken(c, x, a, index[:, k]), weight)
         found = term if found is None else c.op("add", found, term)
