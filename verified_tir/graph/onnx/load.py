@@ -1,9 +1,9 @@
 """Reading ONNX models.
 
 Each node is checked against ONNX's own schemas first (``schema``).  It becomes operators of the graph (``convert``),
-with results of the types that the schema infers; where its operands are constants, so are these.  Operators that are
-not known here are computed of constants by the evaluator of the ``onnx`` package (``in_advance``).  Dimensions without
-a size stay open (``inputs``), unless sizes are given by name; what nodes compute of these is known as sizes
+with results of the types that the schema infers; where its operands are constants, so are these.  Some operators that
+are not known here are computed of constants by the evaluator of the ``onnx`` package (``in_advance``).  Dimensions
+without a size stay open (``inputs``), unless sizes are given by name; what nodes compute of these is known as sizes
 (``counts``).
 """
 
@@ -292,12 +292,11 @@ class Reader:
         """Take a node whose operands are constants: its results are what they would be if these were inputs.
 
         Small results are known at once, as shapes, axes and counts may depend on them; others when the graph is made.
-        What is not known here is computed by the evaluator of the package ``onnx``.
+        Some of what is not known here is computed by the evaluator of the package ``onnx``.
         """
         node, mark = c.node, self.builder.mark()
         if not self.defined(node, types, wanted):
-            here = node.op_type in CONVERSIONS or REFUSED.get(node.op_type) == _RANDOM
-            results = None if here else computed(node, self.arrays, self.imports, wanted)
+            results = computed(c, self.arrays, self.imports, wanted)
             if results is not None:
                 self.arrays.update(zip([n for n in node.output if n], results, strict=True))
                 return
