@@ -73,7 +73,7 @@ def _same_graph(a: Graph, b: Graph) -> bool:
         _typed(vs) for vs in (b.inputs, b.constants, b.outputs)
     ]:
         return False
-    if len(a.nodes) != len(b.nodes):
+    if len(a.nodes) != len(b.nodes) or a.zero_with != b.zero_with:
         return False
     for n, m in zip(a.nodes, b.nodes, strict=True):
         if _typed(n.inputs) != _typed(m.inputs) or _typed(n.outputs) != _typed(m.outputs):

@@ -131,6 +131,8 @@ class _Following:
         given = [(v.name, v.type) for v in self.before.inputs]
         if given != [(v.name, v.type) for v in self.after.inputs]:
             yield "after", "its inputs are not those of the graph before"
+        if self.before.zero_with != self.after.zero_with:
+            yield "after", "it runs at other sizes than the graph before"
         self.known.update((name, {(name, PLAIN)}) for name, _ in given)
 
     def _constants(self) -> Iterator[tuple[str, str]]:

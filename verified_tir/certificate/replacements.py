@@ -122,6 +122,8 @@ class _Replacing:
         """Inputs, results and constants are the same before and after."""
         if _types(self.before.inputs) != _types(self.after.inputs):
             yield "after", "its inputs are not those of the graph before"
+        if self.before.zero_with != self.after.zero_with:
+            yield "after", "it runs at other sizes than the graph before"
         if _names(self.before.outputs) != _names(self.after.outputs):
             yield "after", "its results are not those of the graph before"
         if self.plan["constants"]["before"] != self.plan["constants"]["after"]:

@@ -12,7 +12,7 @@ from verified_tir.graph.element_types import unchanging
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value
 from verified_tir.graph.names import Names, identifier
-from verified_tir.graph.sizes import Dim, symbol
+from verified_tir.graph.sizes import Dim, normal, symbol
 from verified_tir.index.map import IndexMap
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -43,6 +43,7 @@ class GraphBuilder:
         self._constants: dict[Value, Array] = {}
         self._nodes: list[Node] = []
         self._names = Names()
+        self._zero_with: dict[tuple[Dim, Dim], None] = {}
 
     def fresh(self, name: str) -> str:
         """The name, numbered if it is taken."""
@@ -92,6 +93,10 @@ class GraphBuilder:
         self._nodes.append(Node(op, tuple(inputs), outputs, dict(attrs), func, source))
         return outputs[0] if len(outputs) == 1 else outputs
 
+    def zero_with(self, size: Dim, other: Dim) -> None:
+        """Refuse calls in which a size is 0 and another one is not (``Graph.zero_with``)."""
+        self._zero_with[normal(size), normal(other)] = None
+
     def mark(self) -> int:
         """How many nodes there are, for ``size_since`` and ``fold``."""
         return len(self._nodes)
@@ -120,7 +125,8 @@ class GraphBuilder:
             for n in self._nodes
         ]
         results = [new.get(v, v) for v in outputs]
-        return Graph(self.name, tuple(self._inputs), dict(self._constants), tuple(nodes), tuple(results))
+        inputs, zero_with = tuple(self._inputs), tuple(self._zero_with)
+        return Graph(self.name, inputs, dict(self._constants), tuple(nodes), tuple(results), zero_with)
 
     def _renamed(self, wanted: Mapping[Value, str]) -> dict[Value, Value]:
         """What nodes compute, with these names; a value that had one of them gets the name that became free."""

@@ -8,6 +8,7 @@ compiled programs, which refine what it says, where that takes less time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from verified_tir.graph.element_types import unchanging
@@ -38,7 +39,7 @@ def constants_folded(graph: Graph) -> Graph:
     if not nodes and needed.issuperset(graph.constants):
         return graph
     values = elements(nodes, graph.constants)
-    return Graph(graph.name, graph.inputs, {v: a for v, a in values.items() if v in needed}, rest, graph.outputs)
+    return replace(graph, constants={v: a for v, a in values.items() if v in needed}, nodes=rest)
 
 
 def elements(nodes: Sequence[Node], constants: Mapping[Value, Array]) -> dict[Value, Array]:

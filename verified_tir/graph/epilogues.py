@@ -10,6 +10,7 @@ to be proved, since the program of the new node is what the nodes mean.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from verified_tir.elaborate.blocks import expand_blocks
 from verified_tir.graph.external import called_outside
@@ -38,7 +39,7 @@ def with_epilogues(graph: Graph) -> Graph:
         return graph
     made = _Merged(graph)
     nodes = tuple(made.node(g) for g in groups)
-    return Graph(graph.name, graph.inputs, graph.constants, nodes, graph.outputs)
+    return replace(graph, nodes=nodes)
 
 
 class _Groups:

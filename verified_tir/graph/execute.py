@@ -26,7 +26,7 @@ from verified_tir.graph.memory import Placement, Workspaces, aligned, empty, eno
 from verified_tir.graph.parallel import run_in_parallel
 from verified_tir.graph.program import program_key, program_of
 from verified_tir.graph.schedules import Scheduled, scheduled
-from verified_tir.graph.sizes import symbols_of
+from verified_tir.graph.sizes import dim_text, symbols_of, value
 from verified_tir.ir.expr import Var
 from verified_tir.kernel.theorem import Refines
 from verified_tir.lower.vectorize_loop import VECTORS
@@ -276,5 +276,11 @@ def _given(graph: Graph, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[dic
             where = ", ".join(f"{e.name} = {sizes[e]}" for e in symbols_of(v.dims))
             raise GraphError(
                 f"the input {v.name} is {v.dtype}{list(array.shape)}, not {v.type}{where and f' where {where}'}"
+            )
+    for e, other in graph.zero_with:
+        if value(e, sizes) == 0 != value(other, sizes):
+            raise GraphError(
+                f"{graph.name} does not run where {dim_text(e)} is 0 and {dim_text(other)} is not: an extent of 0 "
+                "means another one in its model, which is read with the sizes given then"
             )
     return found, {e: sizes[e] for e in graph.symbols}

@@ -15,7 +15,7 @@ A rewrite of a constant becomes another constant.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import numpy as np
@@ -95,7 +95,7 @@ class _Folding:
         nodes = _needed(self.nodes, outputs)
         used = {v for n in nodes for v in n.inputs} | {*outputs}
         constants = {v: a for v, a in self.constants.items() if v in used}
-        self.made.graph = Graph(self.graph.name, self.graph.inputs, constants, tuple(nodes), outputs)
+        self.made.graph = replace(self.graph, constants=constants, nodes=tuple(nodes), outputs=outputs)
         return self.made
 
     def _append(self, node: Node) -> None:

@@ -9,7 +9,7 @@ the other, are refined by the one.  Whether it pays is another question: the acc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
 from verified_tir.graph.elide import REWRITES
@@ -122,7 +122,7 @@ def _replace(made: Fused, fusions: Sequence[tuple[Fusion, Node]], rewrite: Node)
     calls = {n: f.into for f, n in fusions}
     graph = made.graph
     nodes = [calls.get(n, n) for n in graph.nodes if n is not rewrite]
-    made.graph = Graph(graph.name, graph.inputs, graph.constants, tuple(_in_order(graph, nodes)), graph.outputs)
+    made.graph = replace(graph, nodes=tuple(_in_order(graph, nodes)))
     made.fusions += [f for f, _ in fusions]
 
 

@@ -167,6 +167,9 @@ class Graph:
     """Inputs, constants (with their arrays), nodes in order, outputs.
 
     Arrays of constants cannot be written.  Of one that is given and could be, the graph has a copy.
+
+    :ivar zero_with: pairs of sizes; where the first one is 0, the second one must be, or a call is refused.  So a model
+        says in which an extent of 0 means another one (ONNX's ``Reshape``).
     """
 
     name: str
@@ -174,10 +177,13 @@ class Graph:
     constants: Mapping[Value, Array]
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
+    zero_with: tuple[tuple[Dim, Dim], ...] = ()
 
     def __post_init__(self) -> None:
         known: set[Value] = {*self.inputs, *self.constants}
         sizes = self.symbols
+        for e in (e for pair in self.zero_with for e in symbols_of(pair) if e not in sizes):
+            raise GraphError(f"no input of {self.name} has the extent {e.name}, which is said not to be 0")
         for v, array in self.constants.items():
             if array.shape != v.dims or array.dtype != array_dtype(v.dtype):
                 raise GraphError(f"the constant {v.name} is {array.dtype}{list(array.shape)}, not {v.type}")
@@ -281,7 +287,9 @@ def with_sizes(graph: Graph, sizes: Mapping[str, int]) -> Graph:
         for n in graph.nodes
     ]
     constants = {values[v]: a for v, a in graph.constants.items()}
-    return Graph(graph.name, of(graph.inputs), constants, tuple(nodes), of(graph.outputs))
+    zero_with = tuple((replaced(e, by), replaced(d, by)) for e, d in graph.zero_with)
+    zero_with = tuple((e, d) for e, d in zero_with if isinstance(e, Expr))
+    return Graph(graph.name, of(graph.inputs), constants, tuple(nodes), of(graph.outputs), zero_with)
 
 
 def check_call(node: Node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from verified_tir.graph.choose import Choice
 from verified_tir.graph.conversions import Conversion, conversions
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.external import External
-from verified_tir.graph.ir import Array, Graph, Node, TensorType, Value, check_call
+from verified_tir.graph.ir import Array, Node, TensorType, Value, check_call
 from verified_tir.graph.layouts import (
     PLAIN,
     Layout,
@@ -93,7 +94,7 @@ class _Writer:
         made.stands_for = {w: (v, t) for w, v, t in made.roles}
         used = {v for n in self.nodes for v in n.inputs} | {*outputs}
         constants = {v: a for v, a in self.constants.items() if v in used}
-        made.graph = Graph(self.graph.name, self.graph.inputs, constants, tuple(self.nodes), outputs)
+        made.graph = replace(self.graph, constants=constants, nodes=tuple(self.nodes), outputs=outputs)
 
     def node(self, n: Node, option: Option) -> None:
         inputs = tuple(self.in_layout(v, t, str(n)) for v, t in zip(n.inputs, option.inputs, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,4 +29,4 @@ def random_constants(graph: Graph, seed: int = 0) -> Graph:
     """The graph with other constants."""
     rng = np.random.default_rng(seed)
     constants = {v: random_weights(rng, a) for v, a in graph.constants.items()}
-    return Graph(graph.name, graph.inputs, constants, graph.nodes, graph.outputs)
+    return replace(graph, constants=constants)

@@ -115,6 +115,10 @@ class GraphReader:
             case ast.AnnAssign(target=ast.Name() as target, annotation=annotation, value=value) if value is not None:
                 self.assignment(g, target, value)
                 self.check_types(annotation, self.several(g, target))
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(attr="func_attr"), args=[ast.Dict(keys=[key], values=[pairs])])
+            ) if isinstance(key, ast.Constant) and key.value == "zero_with":
+                self.zero_with(g, pairs)
             case (
                 ast.Expr(value=ast.Constant(value=str()))
                 | ast.Expr(value=ast.Call(func=ast.Attribute(attr="func_attr")))
@@ -122,6 +126,12 @@ class GraphReader:
                 pass
             case _:
                 raise self.error(stmt, "a graph is bindings (name = R.operator(…)) and a return")
+
+    def zero_with(self, g: GraphBuilder, said: ast.expr) -> None:
+        for pair in said.elts if isinstance(said, ast.Tuple) else [said]:
+            if not isinstance(pair, ast.Tuple) or len(pair.elts) != 2:
+                raise self.error(pair, "zero_with is pairs of sizes: ((n, m), (k, 1))")
+            g.zero_with(*map(self.size, pair.elts))
 
     def assignment(self, g: GraphBuilder, target: ast.expr, value: ast.expr) -> None:
         if isinstance(value, ast.Call):

@@ -138,7 +138,8 @@ def without_copies(graph: Graph) -> Passed:
                 continue
         nodes.append(Node(n.op, inputs, n.outputs, n.attrs, n.func, n.source))
     outputs = tuple(instead.get(v, v) for v in graph.outputs)
-    return Passed(Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), outputs), theorems)
+    after = Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), outputs, graph.zero_with)
+    return Passed(after, theorems)
 
 
 def _identity(node: Node, found: dict[object, Refines | None]) -> Refines | None:
@@ -243,4 +244,5 @@ def _replaced(graph: Graph, by: Mapping[Node, Graph]) -> tuple[Graph, dict[Node,
             nodes.append(Node(m.op, tuple(values[v] for v in m.inputs), tuple(values[v] for v in m.outputs), m.attrs,
                               m.func, n.source))  # fmt: skip
         instead[n] = tuple(nodes[first:])
-    return Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), graph.outputs), instead
+    after = Graph(graph.name, graph.inputs, graph.constants, tuple(nodes), graph.outputs, graph.zero_with)
+    return after, instead

@@ -28,6 +28,8 @@ def graph_text(graph: Graph) -> str:
     functions, names = _functions(graph, {*values.values(), name})
     lines = [f"{script(f).partition(chr(10) * 2)[2]}\n\n" for f in functions]
     lines += ["@R.function", f"def {name}({', '.join(f'{values[v]}: {v.type}' for v in graph.inputs)}):"]
+    if graph.zero_with:
+        lines.append(f'    R.func_attr({{"zero_with": {_attribute(graph.zero_with)}}})')
     lines += [f"    {values[v]} = {_constant(v, array)}" for v, array in graph.constants.items()]
     lines += [f"    {_node(n, names, values)}" for n in graph.nodes]
     results = ", ".join(values[v] for v in graph.outputs)

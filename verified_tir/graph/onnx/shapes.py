@@ -11,7 +11,16 @@ from verified_tir.graph.ir import Value
 from verified_tir.graph.onnx.converter import Converter
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.operators.shape import axis_of
-from verified_tir.graph.sizes import Dim, dim_text, greater, normal, numbers, shape_text
+from verified_tir.graph.sizes import (
+    Dim,
+    dim_text,
+    divided,
+    greater,
+    never_negative,
+    normal,
+    numbers,
+    shape_text,
+)
 
 TOGETHER = 32
 """So many parts are put together at once."""
@@ -72,7 +81,20 @@ def _reshape(c: Converter) -> Value:
         if -1 in shape or x.type.size:
             raise c.fail(f"{shape_text(x.dims)} cannot take the shape {shape_text(shape)}")
         return c.op("empty", x, shape=tuple(shape))
+    if not c.attributes.get("allowzero", 0):
+        for k, e in enumerate(shape):
+            if not isinstance(e, int):
+                _not_meant_as_zero(c, e, x.dims[k] if k < x.rank else 1)
     return c.op("reshape", x, shape=tuple(shape))
+
+
+def _not_meant_as_zero(c: Converter, e: Dim, there: Dim) -> None:
+    """An extent that is open: 0 would mean the operand's at the same place (there must be one), whatever that is.
+
+    Nothing is to be asked of one that is never 0, or that divides the operand's.
+    """
+    if not never_negative(e - 1) and divided(there, e) is None:
+        c.builder.zero_with(e, there)
 
 
 @conversion("Transpose")
