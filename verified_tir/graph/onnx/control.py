@@ -183,6 +183,8 @@ def inlined(reader: Reader, node: Any, graph: Any, given: Mapping[str, str]) -> 
     for t in graph.initializer:
         names[t.name] = f"{prefix}{t.name}"
         reader.arrays[names[t.name]] = reader.tensor(t)
+    mentioned = {n for inner in graph.node for n in free_names(inner)} | {o.name for o in graph.output}
+    reader.used.update(f"{prefix}{n}" for n in mentioned & later)
     for inner in graph.node:
         early = next((n for n in free_names(inner) if n in later), None)
         if early is not None:

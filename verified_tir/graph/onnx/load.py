@@ -24,6 +24,7 @@ from verified_tir.graph.onnx.control import CONTROL, expanded, free_names, used_
 from verified_tir.graph.onnx.convert import CONVERSIONS
 from verified_tir.graph.onnx.converter import Converter, at, name_of, shown
 from verified_tir.graph.onnx.counts import MOST_COUNTED, Counts, computed_of_sizes, counts, listed
+from verified_tir.graph.onnx.declared import check_names, check_types
 from verified_tir.graph.onnx.functions import called, definition, key_of, local_functions, opset_in
 from verified_tir.graph.onnx.in_advance import computed, fits
 from verified_tir.graph.onnx.inputs import Sizes, input_shapes
@@ -127,6 +128,7 @@ class Reader:
 
     def read(self) -> Graph:
         graph = self.model.graph
+        check_names(graph)
         for t in graph.initializer:
             self.arrays[t.name] = self.tensor(t)
         for name, element, shape in input_shapes(graph, self.sizes, self.arrays):
@@ -138,17 +140,16 @@ class Reader:
         outputs = [self.result(o) for o in graph.output]
         if not outputs:
             raise GraphError("the model has no results")
+        check_types(self, graph)
         return self.builder.finish(*outputs, names=[o.name for o in graph.output])
 
     def result(self, o: Any) -> Value:
-        """A result of the model, which is of the type that it says."""
+        """A result of the model."""
         v, t = self.value(o.name, None), o.type
         if t.WhichOneof("value") not in (None, "tensor_type"):
             raise GraphError(f"the result {o.name} is not a tensor")
         if t.HasField("tensor_type"):
-            dtype = self.dtype(t.tensor_type.elem_type, f"the result {o.name}")
-            if dtype != v.dtype:
-                raise GraphError(f"the result {o.name} is {dtype} by the model, and {v.dtype} here")
+            self.dtype(t.tensor_type.elem_type, f"the result {o.name}")
         return v
 
     def dtype(self, element: int, where: str) -> str:
@@ -206,8 +207,8 @@ class Reader:
             self.taken += 1
             if self.taken > MOST_NODES:
                 raise GraphError(f"the model is made of more than {MOST_NODES} nodes, each function and loop unrolled")
-            for n in node.output:
-                if n and (n in self.known or n in self.arrays or n in self.counts):
+            for k, n in enumerate(node.output):
+                if n and (n in self.known or n in self.arrays or n in self.counts or n in node.output[:k]):
                     raise GraphError(f"its result {n} is there already")
             if (body := self.functions.get(key_of(node))) is not None:
                 self.call(node, body)

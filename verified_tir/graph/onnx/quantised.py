@@ -13,7 +13,7 @@ from verified_tir.graph.onnx.products import product
 from verified_tir.graph.onnx.registry import conversion
 from verified_tir.graph.onnx.windows import convolution
 from verified_tir.graph.operators.shape import axis_of
-from verified_tir.graph.sizes import Dim, numbers
+from verified_tir.graph.sizes import Dim, numbers, shape_text
 
 
 def _along(c: Converter, v: Value, shape: Sequence[Dim], axis: int) -> Value:
@@ -36,9 +36,16 @@ def _along(c: Converter, v: Value, shape: Sequence[Dim], axis: int) -> Value:
 
 
 def _axis(c: Converter, x: Value) -> int:
-    """The axis along which scales are given, if there are several."""
-    axis = int(c.attributes.get("axis", 1))
-    return axis_of(axis, x.rank) if x.rank > 1 else 0
+    """The axis along which scales are given, if there are several; of a vector there is one.
+
+    :raises GraphError: if there are not as many zeros as scales.
+    """
+    axis, scale = int(c.attributes.get("axis", 1)), c.value(1)
+    if c.has(2) and c.value(2).dims != scale.dims and not c.value(2).type.size == scale.type.size == 1:
+        raise c.fail(f"scales have the shape {shape_text(scale.dims)}, and zeros {shape_text(c.value(2).dims)}")
+    if x.rank > 1 or ("axis" in c.attributes and scale.rank and scale.type.size > 1):
+        return axis_of(axis, x.rank)
+    return 0
 
 
 @conversion("DequantizeLinear")

@@ -57,6 +57,8 @@ def _resize(c: Converter) -> Value:
     axes = list(range(x.rank)) if chosen is None else [axis_of(k, x.rank) for k in chosen]
     if c.opset < 11:
         scales = np.asarray(a["scales"]) if "scales" in a else c.array(1, "scales")
+        if c.node.op_type == "Upsample" and scales is not None and (scales < 1).any():
+            raise c.fail(f"scales are 1 and more, not {scales.tolist()}")
         moved = _axes(c, x, axes, scales, None, None, policy)
     else:
         roi = c.array(1, "region") if place == "tf_crop_and_resize" else None

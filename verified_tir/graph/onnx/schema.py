@@ -31,6 +31,10 @@ FLAGS: Final = (
 )  # fmt: skip
 """Attributes that say yes or no: 1 or 0, and what other numbers would mean is not defined."""
 
+LARGE: Final = ("end", "ends", "pool_int64s", "start", "starts", "value_int", "value_ints")
+"""Attributes that may be integers beyond int32.  Others count dimensions or elements, and ONNX's shape inference ends
+the process for some that do not fit."""
+
 WORDS: Final = {
     ("Gelu", "approximate"): ("none", "tanh"),
     **{(op, "reduction"): ("none", "mean", "sum") for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")},
@@ -160,6 +164,8 @@ def _signature(node: Any, schema: Any) -> Iterator[str]:
             yield f"the attribute {a.name} is not of type {wanted}"
         elif a.name in FLAGS and a.i not in (0, 1):
             yield f"the attribute {a.name} is 0 or 1, not {a.i}"
+        elif a.name not in LARGE and any(not -(2**31) < n < 2**31 for n in (a.i, *a.ints)):
+            yield f"the attribute {a.name} is beyond int32"
         elif a.name == "num_outputs" and a.i != len(node.output):  # ONNX's shape inference would end the process
             yield f"it has {len(node.output)} results, and num_outputs is {a.i}"
         elif said not in words:
