@@ -18,6 +18,7 @@ from verified_tir.cli.reading import problem_with
 class Found:
     """A file to verify: its place, how to call it, and whether the user named it (rather than a folder around it).
 
+    A place is a full path, also if what a user gives is not: a file that is executed may change the working folder.
     ``problem`` is set if it cannot be read.  ``name`` is set if one schedule was named, as ``FILE:NAME``.  ``text`` is
     what the file contains, while it is being edited.
     """
@@ -87,16 +88,16 @@ def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
             for name in sorted(names):
                 file = Path(folder, name)
                 if name.endswith(".py") and file not in exclude:
-                    yield Found(file, str(file), explicit=False, problem=problem_with(file))
+                    yield Found(file.absolute(), str(file), explicit=False, problem=problem_with(file))
         for bad in unreadable:
             place = str(bad.filename)
             yield Found(Path(place), place, explicit=True, problem=bad.strerror or "the folder cannot be read")
         return
     problem, (file, name) = problem_with(path), split_schedule(str(path))
     if problem and name and not problem_with(file):
-        yield Found(file, str(file), explicit=True, name=name)
+        yield Found(file.absolute(), str(file), explicit=True, name=name)
     else:
-        yield Found(path, str(path), explicit=True, problem=problem)
+        yield Found(path if problem else path.absolute(), str(path), explicit=True, problem=problem)
 
 
 def is_entered(folder: Path) -> bool:

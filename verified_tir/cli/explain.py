@@ -98,7 +98,7 @@ def story_of(options: Options) -> Story:
         watched = errors.file.isatty() and not errors.is_dumb_terminal
         with Bar(errors, 1) if watched else nullcontext() as bar:
             heard = _Made(bar)
-            found = Found(path, str(path), explicit=True)
+            found = Found(path.absolute(), str(path), explicit=True)
             report = verify_schedule(name or function.name, function, found, settings, heard)
         return story(function, report, heard.made, heard.refused)
 

@@ -1,8 +1,9 @@
 """Schedule files: ordinary Python, executed.
 
 A file runs under a module name of its own, with its folder first on ``sys.path``, so that it can import the helpers
-that lie beside it.  They are forgotten afterwards: another folder may have helpers of the same names.  Whatever the
-file does wrong becomes one :class:`BadFileError` with a place.
+that lie beside it.  They are forgotten afterwards: another folder may have helpers of the same names.  The working
+folder is what it was, too: paths of other files are relative to it.  Whatever the file does wrong becomes one
+:class:`BadFileError` with a place.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import io
 import itertools
 import linecache
+import os
 import sys
 import tokenize
 import traceback
@@ -98,20 +100,32 @@ def _check_encoding(source: bytes, file: Path) -> None:
 
 @contextmanager
 def _surroundings(folder: Path, name: str, module: ModuleType) -> Iterator[None]:
-    """The file's folder on the path and its module known; both undone afterwards, and helpers beside it forgotten."""
+    """The file's folder on the path and its module known; both undone afterwards, helpers beside it forgotten, and the
+    working folder what it was."""
     before = set(sys.modules)
     path = list(sys.path)
+    here = working_folder()
     sys.path.insert(0, str(folder))
     sys.modules[name] = module
     try:
         yield
     finally:
         sys.path[:] = path
+        with suppress(OSError):  # the file may have deleted it
+            os.chdir(here)
         new = set(sys.modules) - before
         helpers = {n for n in new if "." not in n and _stands_in(sys.modules[n], folder)}
         for other in new:
             if other == name or other.partition(".")[0] in helpers:
                 del sys.modules[other]
+
+
+def working_folder() -> Path:
+    """The working folder with its full path, or as ``.`` if it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path()
 
 
 def _stands_in(module: ModuleType, folder: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 from verified_tir.activity import Level, announce
 from verified_tir.cli.discover import Found
-from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at
+from verified_tir.cli.load import BadFileError, describe, line_of, loaded, raised_at, working_folder
 from verified_tir.cli.second_opinion import LITTLE, Asked, ask, opinion_report
 from verified_tir.logic.formula import INT, integer, le, var
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
@@ -59,6 +59,7 @@ class Settings:
     :ivar programs: write out the program after each step.
     :ivar profile: tells where the time of each schedule went.
     :ivar written: gets a certificate of every schedule that was proved.
+    :ivar folder: what relative paths are relative to; a file that is executed may change the working folder.
     """
 
     only: str = ""
@@ -74,6 +75,7 @@ class Settings:
     programs: bool = False
     diffs: bool = False
     profile: Profile | None = None
+    folder: Path = field(default_factory=working_folder)
 
 
 class Listener:
@@ -209,19 +211,19 @@ def verify_schedule(
     if run.made is not None and run.error is None and _outcome(function.expect, run) is Outcome.PROVED:
         _exhibit(run, run.made, at)
     if run.made is not None and run.error is None and _outcome(function.expect, run).as_expected:
-        _second_opinion(run, run.made, settings.asked, at)
+        _second_opinion(run, run.made, settings, at)
         if settings.to_llvm and run.refused is None and run.error is None:
             _to_llvm(run, run.made, at)
     run.seconds = time.perf_counter() - start
     try:
         if settings.smt is not None:
-            _write(folder_for(settings.smt, file.shown) / file_name(name), run)
+            _write(folder_for(settings.folder / settings.smt, file.shown) / file_name(name), run)
         listener.schedule_made(run.made, run.refused)
         report = _report(name, function, at, run, settings)
         if settings.written is not None and run.made is not None and report.outcome is Outcome.PROVED:
             from verified_tir.certificate.write import Origin, certificate_name, shown_below
 
-            here = shown_below(file.path, Path.cwd())
+            here = shown_below(file.path, settings.folder)
             origin = Origin(name, here, function.line, function.file)
             settings.written.add(certificate_name(here, name), run.made, origin)
         return report
@@ -250,11 +252,11 @@ def _bug(message: str, at: SourcePlace, problem: Exception) -> ErrorReport:
     return ErrorReport("BugInThisTool", message, at, "".join(traceback.format_exception(problem)), code=BUG)
 
 
-def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) -> None:
+def _second_opinion(run: _Run, made: Schedule, settings: Settings, at: SourcePlace) -> None:
     """The validator's word; that it disagrees, or fails, is an error of the schedule."""
     announce(Level.STEP, "the validator")
     try:
-        validation = ask(made, asked)
+        validation = ask(made, settings.asked)
     except KeyboardInterrupt:
         raise
     except Exception as problem:  # it is to have no exceptions; whatever it has must not pass for consent
@@ -264,7 +266,7 @@ def _second_opinion(run: _Run, made: Schedule, asked: Asked, at: SourcePlace) ->
     if validation is not None:
         run.opinion = opinion_report(validation)
         if validation.bug is not None:
-            path = validation.bug.evidence.write()
+            path = validation.bug.evidence.write(settings.folder)
             message = f"{validation.bug}\nall of this, to attach to a report: {path}"
             run.error = ErrorReport("BugInThisTool", message, at, code=BUG)
 
