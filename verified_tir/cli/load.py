@@ -1,9 +1,9 @@
 """Schedule files: ordinary Python, executed.
 
 A file runs under a module name of its own, with its folder first on ``sys.path``, so that it can import the helpers
-that lie beside it.  They are forgotten afterwards: another folder may have helpers of the same names.  The working
-folder is what it was, too: paths of other files are relative to it.  Whatever the file does wrong becomes one
-:class:`BadFileError` with a place.
+that lie beside it.  They are forgotten afterwards: another folder may have helpers of the same names.  So is what the
+file registers, intrinsics for example, and the working folder is what it was: paths of other files are relative to it.
+Whatever the file does wrong becomes one :class:`BadFileError` with a place.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import final
 from verified_tir.ir.script import ScriptError
 from verified_tir.report.error_codes import code_of_exception
 from verified_tir.report.model import ErrorReport, SourcePlace
+from verified_tir.schedule.registrations import forgotten
 from verified_tir.schedule.registry import Exited, ScheduleFunction, collecting
 
 _numbers = itertools.count(1)
@@ -63,7 +64,7 @@ def executed(path: Path, shown: str, text: str | None = None) -> Iterator[tuple[
     name = f"vtir_schedule_file_{next(_numbers)}"
     module = ModuleType(name)
     module.__file__ = str(full)
-    with _surroundings(full.parent, name, module), redirect_stdout(sys.stderr):
+    with forgotten(), _surroundings(full.parent, name, module), redirect_stdout(sys.stderr):
         try:
             source = full.read_bytes() if text is None else text.encode()
             if b"\0" in source:  # Python says it in several ways

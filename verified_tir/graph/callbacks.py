@@ -22,6 +22,7 @@ from verified_tir.graph.ir import Node
 from verified_tir.graph.layouts import Layout
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.effects import opaque_calls
+from verified_tir.schedule import registrations
 from verified_tir.schedule.schedule import Schedule
 
 Proposal: TypeAlias = "tuple[Sequence[Layout], Sequence[Layout]] | None"
@@ -49,17 +50,18 @@ def register_layouts(
 ) -> None:
     """Let a rule say how layouts pass through the nodes of an operator (``nn.conv2d``), or calls of a PrimFunc.
 
-    A later rule of the same name takes the place of an earlier one.
+    A later rule of the same name takes the place of an earlier one.  In a file that ``vtir`` executes it is known until
+    the file's end.
 
     :param schedule: steps that are made on the moved program.
     :param word: for PrimFuncs that call functions from outside: the program on the moved tensors, which is believed.
     """
-    _RULES[name] = Registered(name, rule, schedule, word)
+    registrations.register(_RULES, name, Registered(name, rule, schedule, word))
 
 
 def unregister_layouts(name: str) -> None:
     """Forget a rule; nothing happens if there is none."""
-    _RULES.pop(name, None)
+    registrations.unregister(_RULES, name)
 
 
 @contextmanager
@@ -74,7 +76,7 @@ def layout_rule(
     finally:
         unregister_layouts(name)
         if before is not None:
-            _RULES[name] = before
+            registrations.register(_RULES, name, before)
 
 
 def given_on_word(node: Node, inputs: Sequence[Layout], outputs: Sequence[Layout]) -> PrimFunc | None:

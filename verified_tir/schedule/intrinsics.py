@@ -18,6 +18,7 @@ from typing import final
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.ir.script import parse_func
 from verified_tir.kernel.effects import opaque_calls
+from verified_tir.schedule import registrations
 from verified_tir.schedule.codes import INTRINSIC_DOES_NOT_FIT
 from verified_tir.schedule.errors import NotApplicable
 from verified_tir.schedule.intrinsic import Intrinsic, noted
@@ -64,7 +65,7 @@ class TensorIntrin(Intrinsic):
         impl: PrimFunc | str | Callable[[Schedule], object] | None = None,
         override: bool = False,
     ) -> TensorIntrin:
-        """The same (see :meth:`of`), known by its name from then on.
+        """The same (see :meth:`of`), known by its name from then on: in a file that ``vtir`` executes, until its end.
 
         :raises ValueError: if there is another one of that name already, unless ``override``.
         """
@@ -72,7 +73,7 @@ class TensorIntrin(Intrinsic):
         there = Intrinsic.registered.get(name)
         if there is not None and not override and there.as_json() != made.as_json():
             raise ValueError(f"there is another intrinsic {name!r} already; override=True replaces it")
-        Intrinsic.registered[name] = made
+        registrations.register(Intrinsic.registered, name, made)
         return made
 
 
