@@ -30,7 +30,7 @@ from verified_tir.report.model import (
     SourcePlace,
 )  # fmt: skip
 from verified_tir.report.smt import file_name, folder_for, write_obligations, write_refusal
-from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.errors import ScheduleError, not_expected
 from verified_tir.schedule.registry import ScheduleFunction
 from verified_tir.schedule.schedule import Schedule
 from verified_tir.schedule.spelling import meant
@@ -318,14 +318,23 @@ def _report(name: str, function: ScheduleFunction, at: SourcePlace, run: _Run, s
         opinion=run.opinion,
         machine_code=run.machine_code,
         input=run.input,
+        unexpected=_unexpected(function.expect, run),
     )
+
+
+def _unexpected(expect: str, run: _Run) -> str:
+    """Why the refusal that ended a schedule is not the one that was expected, where one was."""
+    if run.refused is None:
+        return ""
+    said = not_expected(run.refused, run.made) if expect == "refused" else ""
+    return said or next(iter(getattr(run.refused, "__notes__", ())), "")  # a note is that of a block of expect_refusal
 
 
 def _outcome(expect: str, run: _Run) -> Outcome:
     if run.error is not None:
         return Outcome.ERROR
     if run.refused is not None:  # the program itself, or another schedule, is not what was to be refused
-        own = expect == "refused" and run.made is not None and run.refused.by is run.made
+        own = expect == "refused" and run.made is not None and not not_expected(run.refused, run.made)
         return Outcome.REFUSED_AS_EXPECTED if own else Outcome.REFUSED
     if expect == "refused":
         return Outcome.NOT_REFUSED

@@ -269,6 +269,8 @@ class ScheduleReport:
     opinion: OpinionReport | None = None
     machine_code: MachineCodeReport | None = None
     input: InputReport | None = None
+    unexpected: str = ""
+    """Why ``refusal`` is not the one that was expected, where one was."""
     profile: tuple[tuple[str, float], ...] = ()
     """Where the time went, if that was asked for: parts of vtir, and seconds."""
 

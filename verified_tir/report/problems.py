@@ -93,7 +93,8 @@ def problem_of(s: ScheduleReport) -> Problem | None:
             assert s.refusal is not None
             r = s.refusal
             title = f"{s.name}: {r.step} is refused"
-            return Problem("failure", rule_of(r), title, r.claim, r.text or r.claim, r.raised or s.at)
+            details = "\n\n".join(filter(None, (r.text or r.claim, s.unexpected)))
+            return Problem("failure", rule_of(r), title, r.claim, details, r.raised or s.at)
         case Outcome.NOT_REFUSED:
             return Problem("failure", rule_of(s.outcome), f"{s.name}: not refused", ACCEPTED, ACCEPTED, s.at)
         case Outcome.VACUOUS | Outcome.NO_INPUT:

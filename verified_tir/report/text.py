@@ -103,7 +103,7 @@ class TextReport:
             if s.outcome is Outcome.REFUSED_AS_EXPECTED:
                 self._short_refusal(s.refusal)
             else:
-                self._refusal(s.refusal)
+                self._refusal(s.refusal, s.unexpected)
         match s.outcome:
             case Outcome.NOT_REFUSED:
                 self._line(Text.assemble(f"{ACCEPTED} ", self._code(NOT_REFUSED)), 4)
@@ -215,12 +215,14 @@ class TextReport:
         if r.replay is not None:
             self._line(Text(str(r.replay)), 6)
 
-    def _refusal(self, r: RefusalReport) -> None:
+    def _refusal(self, r: RefusalReport, unexpected: str) -> None:
         self._line(_EMPTY)
         if r.raised is not None:
             self._line(Text.assemble((f"{r.raised}: ", "bold"), r.raised.source), 4)
             self._line(_EMPTY)
         self._block(r.text, 4)
+        if unexpected:
+            self._line(Text(unexpected), 4)
 
     def _error(self, e: ErrorReport, indent: int) -> None:
         first, _, rest = e.sentence.partition("\n")

@@ -38,7 +38,9 @@ class ScheduleError(Exception):
     """What kind of thing was in the way; ``vtir help CODE`` explains it."""
     search: Callable[[], str | None] | None = field(default=None, kw_only=True, repr=False)
     by: object = field(default=None, init=False, repr=False)
-    """The schedule that was asked for the step; ``None`` for a program that is refused before there is one."""
+    """The schedule that was asked; ``None`` for a program that is refused before there is one."""
+    of_step: bool = field(default=False, init=False, repr=False)
+    """Whether it was asked for a step, and not about the program, as by ``s.get_loops("B")``."""
     _remedy: str | None = field(default=None, init=False, repr=False)
     undecided: ClassVar[bool] = False
     """Whether the solver did not decide."""
@@ -95,13 +97,27 @@ class ScheduleError(Exception):
 
 
 @contextmanager
-def refused_by(schedule: object) -> Iterator[None]:
-    """Around what a schedule is asked for: a refusal is then its own, also where another schedule was begun for it."""
+def refused_by(schedule: object, *, step: bool = False) -> Iterator[None]:
+    """Around what a schedule is asked for: a refusal is then its own, also where another schedule was begun for it.
+
+    :param step: whether it is asked for a step.
+    """
     try:
         yield
     except ScheduleError as refused:
-        refused.by = schedule
+        refused.by, refused.of_step = schedule, step
         raise
+
+
+def not_expected(refused: ScheduleError, schedule: object) -> str:
+    """Why a refusal is not the one of a step of a schedule that was expected, in one sentence; nothing if it is."""
+    if refused.by is not schedule:
+        return "this refusal was not expected: it is that of a program, or of another schedule"
+    if not refused.of_step:
+        return "this refusal was not expected: a step was to be refused, and this is none"
+    if refused.undecided:
+        return "this refusal was not expected: the solver did not decide whether the step is right"
+    return ""
 
 
 @final

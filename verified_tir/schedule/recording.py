@@ -108,7 +108,8 @@ def recorded(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
 
     @functools.wraps(method)
     def call(self: S, /, *args: P.args, **named: P.kwargs) -> T:
-        with seldom_collected(), refused_by(self):  # as decorators, they would be among the callers that are noted
+        # As decorators, these would be among the callers that are noted.
+        with seldom_collected(), refused_by(self, step=True):
             named = _own_names(method.__name__, named)  # type: ignore[assignment]
             check_call(method, args, named)
             first = next((a for a in args if isinstance(a, (str, Buffer))), None)

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 from verified_tir.ir.func import IRModule, PrimFunc
 from verified_tir.logic.solver import Solver
-from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.errors import ScheduleError, not_expected
 from verified_tir.schedule.functions import is_of_tvm, no_program
 from verified_tir.schedule.schedule import Schedule
 
@@ -142,7 +142,8 @@ def schedule(
 ) -> Callable[[Callable[[Schedule], object]], ScheduleFunction]:
     """Decorator: the function below schedules ``program``.
 
-    :param expect: ``"refused"`` if a step of the schedule must be refused; it is then an error if none is.
+    :param expect: ``"refused"`` if a step of the schedule must be refused; it is then an error if none is, or if it is
+        only not decided.
     :param contract: buffers whose updates are to be fused multiply-adds, as for :class:`Schedule`.
     :raises TypeError: if ``program`` is not a program, as in a decorator without arguments.
     :raises ValueError: for another expectation.
@@ -175,7 +176,8 @@ def schedule(
 def expect_refusal(s: Schedule) -> Iterator[list[ScheduleError]]:
     """The first step of ``s`` in the block must be refused; gives a list that then holds the refusal.
 
-    A refusal of another schedule, or of a program, is not caught.
+    A refusal of another schedule, or of a program, is not caught; nor is one of what is no step (``s.get_loops("B")``
+    where there is no block B), or that only was not decided.
 
     :raises AssertionError: if a step is accepted, or none is taken.
     """
@@ -184,7 +186,8 @@ def expect_refusal(s: Schedule) -> Iterator[list[ScheduleError]]:
     try:
         yield caught
     except ScheduleError as refused:
-        if refused.by is not s:
+        if why := not_expected(refused, s):
+            refused.add_note(why)
             raise
         if len(s.steps) > before:
             raise AssertionError(

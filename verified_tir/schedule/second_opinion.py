@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, final
 
+from verified_tir.elaborate.own_memory import crossing, waits
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.stmt import seq
 from verified_tir.ir.visit import free_vars
@@ -156,7 +157,7 @@ def second_opinion(
     first = written.with_body(seq(*theorem.assumed, written.body))
     done: list[Opinion] = []
     for stage in stages if every_step else stages[-1:]:
-        done.append(_opinion(first, theorem, stage, sizes, most_operations))
+        done.append(_of_what_is_claimed(_opinion(first, theorem, stage, sizes, most_operations), stage.program))
         if done[-1].bug is not None:
             break
     last = Validation(tuple(done))
@@ -164,6 +165,15 @@ def second_opinion(
         return last
     each = second_opinion(written, theorem, stages, every_step=True, sizes=sizes, most_operations=most_operations)
     return last if each.bug is None else Validation(each.opinions[-1:])
+
+
+def _of_what_is_claimed(opinion: Opinion, program: PrimFunc) -> Opinion:
+    """An opinion that no objection is if the kernel does not claim yet that threads may run the program."""
+    waiting = [s.buffer.name for s in crossing(program) if waits(s)] if opinion.bug is not None else []
+    if not waiting:
+        return opinion
+    why = f"{', '.join(waiting)} waits for a later step, which moves all its uses into the loops of threads"
+    return replace(opinion, word="undecided", sentence=f"nothing is claimed of threads yet: {why}", bug=None)
 
 
 def _opinion(
