@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ from verified_tir import parse_func
 from verified_tir.cli.execute import Options as RunOptions
 from verified_tir.cli.execute import execute
 from verified_tir.cli.lower import Options, lower
+from verified_tir.ir.stmt import For
+from verified_tir.kernel.rules.same import Same
+from verified_tir.kernel.theorem import Refines, apply
+from verified_tir.lower.passes import Lowering, Pass, Pipeline
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +105,59 @@ def test_a_refusal(capsys: pytest.CaptureFixture[str]) -> None:
     assert "# a.py: f" in out and "# a.py: g" in out
     assert err.startswith("a.py: g: UnrollLoop(): the loop over i is to be unrolled, but its extent n is not a ")
     assert "<-- here" in err and "Traceback" not in err
+
+
+RACES = """\
+from verified_tir import schedule
+from verified_tir.script import tir as T
+
+
+@T.prim_func
+def copy(A: T.Buffer((16,), "int32"), B: T.Buffer((16,), "int32")):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi]
+
+
+@schedule(copy)
+def staged(s):
+    s.cache_read("B", "A", "local")
+    s.bind("i", "threadIdx.x")
+"""
+
+
+def test_a_schedule_that_races_is_not_proved(capsys: pytest.CaptureFixture[str]) -> None:
+    write(Path(), bad=RACES, good=RACES + '    s.compute_at("A_local", "i")\n')
+    code, out, err = run(capsys, "bad.py")
+    assert code == 1
+    assert "proved" not in out
+    assert "bad.py: staged: race freedom: refused" in err
+    code, out, _ = run(capsys, "good.py")
+    assert code == 0 and "# proved: 23 obligations" in out
+
+
+class Careless(Pass):
+    """Marks the first loop parallel, and asks nobody."""
+
+    def lower(self, work: Lowering) -> None:
+        session = work.session
+        path, loop = session.find(For)[0]
+        result = apply(Same(path, replace(loop, kind="parallel")), session.theorem, session.prover)
+        assert isinstance(result, Refines)
+        session.theorem = result
+
+
+def test_a_pass_after_which_the_program_races(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(Path(), good=HEAD)
+    monkeypatch.setattr("verified_tir.cli.lower.parse_pipeline", lambda _: Pipeline(Careless()))
+    code, out, _ = run(capsys, "good.py:fill")
+    assert code == 0 and "T.parallel(16)" in out
+    code, out, err = run(capsys, "good.py:total")
+    assert code == 1 and "T.parallel(16)" not in out
+    assert "good.py: total: race freedom: refused" in err
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,7 +47,10 @@ class Exited(RuntimeError):
 @final
 @dataclass(slots=True)
 class ScheduleFunction:
-    """A program with a function that schedules it.  Calling it runs the schedule and gives the :class:`Schedule`."""
+    """A program with a function that schedules it.
+
+    Calling it runs the schedule and gives the :class:`Schedule`, all of it proved: also that it is free of races.
+    """
 
     name: str
     program: Program
@@ -62,6 +65,7 @@ class ScheduleFunction:
     def __call__(self) -> Schedule:
         made = self.begun(Schedule)
         self.apply(made)
+        made.prove_race_free()
         return made
 
     def begun(self, kind: type[S], *, solver: Solver | None = None) -> S:
