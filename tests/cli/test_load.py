@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.files import GOOD, HEAD, invoke, write
+from tests.cli.files import GOOD, HEAD, REFUSED, invoke, write
 from verified_tir.cli.discover import find_files
 from verified_tir.cli.load import BadFileError, loaded
 
@@ -36,6 +36,24 @@ def test_a_file_counts_once_and_as_named_if_it_was(tmp_path: Path) -> None:
     (tmp_path / "link.py").symlink_to(tmp_path / "x.py")
     found = find_files([tmp_path, tmp_path / "x.py", tmp_path / "x.py"])
     assert [(f.path.name, f.explicit) for f in found] == [("x.py", True), ("y.py", False)]
+
+
+def test_folders_that_are_links_are_entered(tmp_path: Path) -> None:
+    """Also one in a linked folder; but not those that lead back, and no file is found twice."""
+    write(tmp_path / "real" / "deep", bad=REFUSED)
+    write(tmp_path / "proj" / "own", good=GOOD)
+    write(tmp_path / "else", more=GOOD)
+    write(tmp_path, beside=REFUSED)
+    for link, target in (
+        ("proj/linked", "../real"), ("proj/again", "../real/deep"), ("proj/a", "own"), ("proj/own/around", "../../proj"),
+        ("proj/self", "."), ("proj/up", ".."), ("real/deep/else", "../../else"), ("real/back", "../proj"),
+        ("proj/.hidden", "../else"), ("proj/gone", "nowhere"),
+    ):  # fmt: skip
+        (tmp_path / link).symlink_to(target)
+    found = [f.shown.removeprefix(f"{tmp_path}/") for f in find_files([tmp_path / "proj"])]
+    assert found == ["proj/own/good.py", "proj/again/bad.py", "proj/again/else/more.py"]
+    done = invoke("verify", "proj", cwd=tmp_path)
+    assert done.returncode == 1 and "racy  REFUSED" in done.stdout
 
 
 def test_a_missing_path_is_a_problem(tmp_path: Path) -> None:

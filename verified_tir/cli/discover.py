@@ -57,7 +57,7 @@ def find_files(paths: Iterable[Path], exclude: Excluded = NOTHING_EXCLUDED) -> l
     """The files among ``paths``, and every ``*.py`` below the folders among them; each once, folders in sorted order.
 
     Hidden folders, ``__pycache__``, virtual environments and what is excluded are not entered, unless they are given
-    themselves.
+    themselves.  Links to folders are followed.
     """
     found: dict[tuple[Path, str], Found] = {}
     for path in paths:
@@ -83,9 +83,8 @@ def split_schedule(where: str) -> tuple[Path, str]:
 def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
     if os.path.isdir(path):
         unreadable: list[OSError] = []
-        for folder, inner, names in os.walk(path, onerror=unreadable.append):
-            inner[:] = sorted(d for d in inner if is_entered(Path(folder, d)) and Path(folder, d) not in exclude)
-            for name in sorted(names):
+        for folder, names in walk(path, lambda d: is_entered(d) and d not in exclude, unreadable.append):
+            for name in names:
                 file = Path(folder, name)
                 if name.endswith(".py") and file not in exclude:
                     yield Found(file.absolute(), str(file), explicit=False, problem=problem_with(file))
@@ -98,6 +97,31 @@ def _below(path: Path, exclude: Excluded) -> Iterator[Found]:
         yield Found(file.absolute(), str(file), explicit=True, name=name)
     else:
         yield Found(path if problem else path.absolute(), str(path), explicit=True, problem=problem)
+
+
+def walk(
+    top: Path, entered: Callable[[Path], bool], failed: Callable[[OSError], object] | None = None
+) -> Iterator[tuple[Path, list[str]]]:
+    """The folders at and below one, with the names of their files, in sorted order.
+
+    Links are followed, but not to a folder around them.  What is below them comes last, and each folder once.
+
+    :param entered: which folders are.
+    """
+    seen: set[Path] = set()
+    todo = [top]
+    while todo:
+        for here, inner, names in os.walk(todo.pop(0), onerror=failed):
+            folder, real = Path(here), Path(os.path.realpath(here))
+            if real in seen:
+                inner.clear()
+                continue
+            seen.add(real)
+            below = [folder / name for name in sorted(inner) if entered(folder / name)]
+            links = [d for d in below if d.is_symlink()]
+            todo += [d for d in links if not real.is_relative_to(os.path.realpath(d))]
+            inner[:] = [d.name for d in below if d not in links]
+            yield folder, sorted(names)
 
 
 def is_entered(folder: Path) -> bool:
