@@ -232,3 +232,106 @@ def test_without_git(repository: Path) -> None:
     done = invoke("verify", "--changed-since", "main", "s", cwd=repository, PATH="/nowhere")
     assert done.returncode == 2
     assert "needs git, which cannot be run" in done.stderr
+
+
+# -- submodules --------------------------------------------------------------------------------------------------------
+
+FILES = "-c", "protocol.file.allow=always"
+
+
+@pytest.fixture
+def module(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``s/inner`` is a submodule, which Git is told not to look at; gives its folder."""
+    other = write(tmp_path_factory.mktemp("other"), sizes="FOUR = 4\n", unused="")
+    (other / ".gitignore").write_text("generated.py\n")
+    git(other, "init", "-q", "-b", "main")
+    git(other, "add", ".")
+    git(other, "commit", "-qm", "first")
+    git(repository, "rm", "-q", "s/inner/sizes.py")
+    git(repository, *FILES, "submodule", "add", "-q", str(other), "s/inner")
+    git(repository, "config", "-f", ".gitmodules", "submodule.s/inner.ignore", "all")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    return repository / "s" / "inner"
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_a_change_in_a_submodule(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]], module: Path, ignored: bool
+) -> None:
+    if not ignored:
+        git(repository, "config", "submodule.s/inner.ignore", "none")
+    git(repository, "config", "status.showUntrackedFiles", "no")
+    assert verified() == (0, set())
+    (module / "sizes.py").write_text("FOUR = 3\n")
+    assert verified() == (1, {"s/uses.py"})
+    git(module, "commit", "-qam", "three")
+    assert verified() == (1, {"s/uses.py"})
+    git(repository, "add", "-f", "s/inner")
+    git(repository, "commit", "-qm", "third")
+    assert verified() == (0, set())
+    assert verified(since="HEAD~1") == (1, {"s/uses.py"})
+
+
+def test_what_a_submodule_has_no_more(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]], module: Path
+) -> None:
+    (module / "sizes.py").unlink()
+    assert verified("s/uses.py", "s/good.py") == (2, {"s/uses.py"})
+    git(module, "rm", "-q", "sizes.py")
+    git(module, "commit", "-qm", "nothing")
+    assert verified("s/uses.py", "s/good.py") == (2, {"s/uses.py"})
+    git(repository, "rm", "-qf", "s/inner")
+    assert verified("s/uses.py", "s/good.py") == (
+        2,
+        {"s/uses.py", "s/good.py"},
+    )  # which files it had is not known any more
+
+
+@pytest.mark.parametrize("name", ["new", "generated"])
+def test_a_new_file_in_a_submodule(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]], module: Path, name: str
+) -> None:
+    (repository / "s" / "helper.py").write_text(f"from inner.{name} import FOUR\n")
+    (module / f"{name}.py").write_text("FOUR = 4\n")
+    git(repository, "commit", "-qam", "third")
+    assert verified() == (0, {"s/uses.py"})
+
+
+def test_submodules_of_submodules(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]], module: Path
+) -> None:
+    git(module, *FILES, "submodule", "add", "-q", str(module), "deep")
+    git(module, "config", "-f", ".gitmodules", "submodule.deep.ignore", "all")
+    git(module, "add", ".")
+    git(module, "commit", "-qm", "deep")
+    (repository / "s" / "helper.py").write_text("from inner.deep.sizes import FOUR\n")
+    git(repository, "add", "-f", ".")
+    git(repository, "commit", "-qm", "third")
+    assert verified() == (0, set())
+    (module / "deep" / "sizes.py").write_text("FOUR = 3\n")
+    assert verified()[0] == 1
+
+
+def test_a_submodule_that_was_not_fetched(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]], module: Path
+) -> None:
+    (repository / "s" / "helper.py").write_text("FOUR = 4\n")
+    git(repository, "commit", "-qam", "third")
+    git(repository, "submodule", "deinit", "-f", "s/inner")
+    assert verified() == (0, set())
+    (repository / "s" / "helper.py").write_text("from inner.sizes import FOUR\n")
+    git(repository, "commit", "-qam", "fourth")
+    (module / "sizes.py").write_text("FOUR = 3\n")
+    assert verified() == (1, {"s/uses.py"})
+
+
+def test_a_repository_of_its_own_that_git_ignores(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]]
+) -> None:
+    (repository / ".gitignore").write_text("s/third\n")
+    (repository / "s" / "helper.py").write_text("from third.sizes import FOUR\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "second")
+    git(write(repository / "s" / "third", sizes="FOUR = 4\n"), "init", "-q")
+    assert verified() == (0, {"s/uses.py"})

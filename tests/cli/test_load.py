@@ -45,8 +45,9 @@ def test_folders_that_are_links_are_entered(tmp_path: Path) -> None:
     write(tmp_path / "else", more=GOOD)
     write(tmp_path, beside=REFUSED)
     for link, target in (
-        ("proj/linked", "../real"), ("proj/again", "../real/deep"), ("proj/a", "own"), ("proj/own/around", "../../proj"),
-        ("proj/self", "."), ("proj/up", ".."), ("real/deep/else", "../../else"), ("real/back", "../proj"),
+        ("proj/linked", "../real"), ("proj/again", "../real/deep"), ("proj/a", "own"),
+        ("proj/own/around", "../../proj"), ("proj/self", "."),
+        ("proj/up", ".."), ("real/deep/else", "../../else"), ("real/back", "../proj"),
         ("proj/.hidden", "../else"), ("proj/gone", "nowhere"),
     ):  # fmt: skip
         (tmp_path / link).symlink_to(target)

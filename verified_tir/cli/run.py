@@ -15,9 +15,10 @@ from rich.console import Console
 
 from verified_tir import __version__
 from verified_tir.cli.apart import write_any_character
-from verified_tir.cli.changed import NoChanges, changes_since
+from verified_tir.cli.changed import changes_since
 from verified_tir.cli.discover import NOTHING_EXCLUDED, Choose, Excluded, Found, find_files
 from verified_tir.cli.executors import BadExecutor, executor_of
+from verified_tir.cli.git import NoChanges
 from verified_tir.cli.profile import Profile
 from verified_tir.cli.progress import Bar
 from verified_tir.cli.second_opinion import Asked, When
