@@ -51,6 +51,48 @@ def test_a_program_without_a_meaning_claims_nothing() -> None:
         assert_refines(s, {"A": F4, "P": np.array([9, 9, 9], np.int32), "B": F4[:3].copy()})
 
 
+MANY = """
+@T.prim_func
+def scale(A: T.Buffer((9000,), "float32"), B: T.Buffer((9000,), "float32")):
+    for i in range(9000):
+        B[i] = A[i] * T.float32(2)
+"""
+
+
+def test_what_takes_more_steps_than_the_program_as_written_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = Schedule(MANY)
+    arguments = {"A": np.ones(9000, np.float32), "B": np.zeros(9000, np.float32)}
+    s.split("i", [3000, 3])
+    assert_refines(s, arguments)
+    three = Schedule(MANY.replace("(2)", "(3)"))
+    three.split("i", [3000, 3])
+    wrong = replace(Claim.of(s.theorem), after=three.func)
+    assert disagreement(wrong, arguments) is None  # as long as nobody insists on a comparison
+    assert "would be" in str(disagreement(wrong, arguments, strict=True))
+    monkeypatch.setattr("verified_tir.codegen.build.build", lambda *_, **__: lambda **_: None)
+    with pytest.raises(AssertionError, match="machine code differs"):
+        assert_refines(s, arguments)
+
+
+def test_what_cannot_be_compared_is_no_success() -> None:
+    s = Schedule(MANY.replace("9000", "16"))
+    arguments = {"A": np.ones(16, np.float32), "B": np.zeros(16, np.float32)}
+    s.split("i", [16, 2000])
+    with pytest.raises(ValueError, match="scale cannot be compared on these arguments, after: more than 20000 steps"):
+        assert_refines(s, arguments)
+
+
+def test_a_schedule_that_may_race_is_no_success() -> None:
+    s = Schedule(seed("row sum in a block", n=6))
+    s.cache_read("B", "A", "local")
+    s.bind("i", "threadIdx.x")
+    arguments = {"A": np.ones((3, 6), np.float32), "B": np.zeros(3, np.float32)}
+    with pytest.raises(AssertionError, match=r"is not compiled: .* could not be proved"):
+        assert_refines(s, arguments)
+    s.compute_at("A_local", "i")
+    assert_refines(s, arguments)
+
+
 WRONG: dict[str, tuple[str, Any, str]] = {
     "another result": ("shifted in place", lambda s: s.move_before("j", "i"), "was .* and would be"),
     "a race": ("scan", lambda s: s.parallel("i"), "a licence is broken"),

@@ -19,7 +19,7 @@ from verified_tir.codegen.compile import assembly, compile_llvm, optimised_text
 from verified_tir.codegen.emit import Emitted, emit
 from verified_tir.codegen.entry_plan import EntryPlan, entry_plan
 from verified_tir.codegen.entry_text import entry_text
-from verified_tir.codegen.errors import CodegenError
+from verified_tir.codegen.errors import CodegenError, MayRace
 from verified_tir.codegen.runtime import Function, function
 from verified_tir.codegen.runtime_load import LoadedCode
 from verified_tir.codegen.target import Target
@@ -180,7 +180,7 @@ def prove_no_races(theorem: Refines, solver: Solver | None = None) -> None:
     """Prove again, on the last program of a theorem, that its marked loops may run as they are marked.
 
     :param solver: the schedule's, which may have been given a larger budget; a new one unless given.
-    :raises CodegenError: if one could not be proved.
+    :raises MayRace: if one could not be proved.
     """
     func, entry = theorem.after, theorem.entry
     proved = _RACE_FREE.setdefault(func, set())
@@ -188,9 +188,9 @@ def prove_no_races(theorem: Refines, solver: Solver | None = None) -> None:
         return
     match prove_race_free(func, Prover(solver or Solver()), entry):
         case NoMatch(reason=reason):
-            raise CodegenError(f"{func.name} is not compiled: whether its loops race could not be stated: {reason}")
+            raise MayRace(f"{func.name} is not compiled: whether its loops race could not be stated: {reason}")
         case Unproved(obligation=obligation, verdict=verdict):
-            raise CodegenError(
+            raise MayRace(
                 f"{func.name} is not compiled: {obligation.claim}, could not be proved ({type(verdict).__name__}); "
                 "mark the loop serial"
             )

@@ -44,6 +44,13 @@ Array: TypeAlias = npt.NDArray[Any]
 Masks: TypeAlias = Mapping[str, Array]
 STEPS: Final = 20_000
 """Stores and iterations of one run, at most."""
+MORE: Final = 4
+"""So many times as many as the program before took, the program after may take where it has to be compared."""
+
+
+@final
+class NotCompared(ValueError):
+    """The program after takes too many steps, or too much memory, for the interpreter: nothing was compared."""
 
 
 @final
@@ -95,6 +102,11 @@ def ended(func: PrimFunc, given: Given, *, licences: bool = False, steps: int = 
         return end
 
 
+def steps_for(first: End) -> int:
+    """Stores and iterations of a program that is compared with one that ended so, at most."""
+    return max(STEPS, MORE * first.steps) if isinstance(first, Outcome) else STEPS
+
+
 def disagreement(
     claim: Claim,
     arguments: Mapping[str, Any],
@@ -102,6 +114,7 @@ def disagreement(
     defined: Masks | None = None,
     first: End | None = None,
     licences: bool = True,
+    strict: bool = False,
 ) -> str | None:
     """Where the interpreter contradicts a claim on these arguments of the program before: a sentence, or ``None``.
 
@@ -109,6 +122,9 @@ def disagreement(
     :param defined: which elements of the arrays are defined; all, unless given.
     :param first: how the program before ends, if that is known already.
     :param licences: whether marked loops are watched, too.
+    :param strict: whether it is an error if the program after takes so long that nothing can be compared; if not, that
+        is no disagreement.
+    :raises NotCompared: then.
     """
     sizes = sizes_of(claim.before, arguments)
     given = padded(claim.before, claim.paddings_before, dict(arguments), dict(defined or {}), sizes)
@@ -118,7 +134,9 @@ def disagreement(
     for moved in moved_arguments(claim, given, sizes):
         if isinstance(moved, str):
             return moved
-        second = ended(claim.after, moved, licences=licences)
+        second = ended(claim.after, moved, licences=licences, steps=steps_for(first) if strict else STEPS)
+        if strict and isinstance(second, (StepLimit, TooLarge)) and not getattr(second, "findings", ()):
+            raise NotCompared(f"{claim.after.name} cannot be compared on these arguments, after: {second}")
         problem = _judged(claim, first, second, given, sizes)
         if problem is not None:
             return problem
