@@ -13,6 +13,7 @@ from tests.rules.family import rule_for
 from tests.rules.literals import rule_made, rule_text
 from tests.rules.order import FAMILIES
 from verified_tir import Refuted, Schedule, ScheduleError
+from verified_tir.certificate.integrity import MadeAgain
 from verified_tir.ir.expr import FloatImm
 from verified_tir.ir.stmt import SKIP
 from verified_tir.ir.sugar import const
@@ -214,6 +215,29 @@ def test_a_certificate_of_a_false_claim_does_not_pass(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Solver, "prove", believes)
     s.parallel("i")
     with pytest.raises(AssertionError, match="the certificate does not pass its check\nfalse: "):
+        assert_certificate_rechecks(s)
+
+
+def test_a_certificate_that_is_not_computed_again_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = Schedule(seed("scan"))
+    s.unroll("i")
+    assert_certificate_rechecks(s)
+    why = MadeAgain("schedule", impossible="the kernel's solver did not decide this")
+    with monkeypatch.context() as patch:
+        patch.setattr("verified_tir.certificate.check.recompute", lambda *_, **__: {"schedule": why})
+        with pytest.raises(AssertionError, match="undecided: it was not computed again: the kernel's solver did not"):
+            assert_certificate_rechecks(s)
+
+
+def test_a_certificate_that_is_regenerated_otherwise_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    s = Schedule(seed("scan"))
+    s.unroll("i")
+
+    def otherwise(text: str, calls: object, solver: Solver) -> Schedule:
+        return Schedule(text, solver=solver)
+
+    monkeypatch.setattr("verified_tir.certificate.regenerate.made_again", otherwise)
+    with pytest.raises(AssertionError, match="it is regenerated otherwise: "):
         assert_certificate_rechecks(s)
 
 

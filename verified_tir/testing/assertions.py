@@ -207,24 +207,29 @@ def _assert_unchanged(schedule: Schedule | None, before: Refines | None, refusal
 
 
 def assert_certificate_rechecks(schedule: Schedule) -> None:
-    """The schedule's certificate, written to a folder, passes the check of certificates; and can be regenerated.
+    """The schedule's certificate, written to a folder, passes the check of certificates, as ``vtir check --regenerate``
+    does it.
 
-    :raises AssertionError: if the check finds something, or the steps could not be noted.
+    :raises AssertionError: if the check finds something, or does not come to its end; or if the noted steps lead
+        elsewhere, or could not be noted.
     """
     from verified_tir.certificate import store
     from verified_tir.certificate.check import check
+    from verified_tir.certificate.regenerate import regenerate
     from verified_tir.certificate.write import Origin, Written
 
     written = Written()
     written.add("schedule", schedule, Origin("schedule"))
-    regenerable = written.certificates["schedule"]["regenerable"]
     with tempfile.TemporaryDirectory() as folder:
         store.save(folder, written.certificates, written.queries)
         checked = check(folder)
+        (again,) = regenerate(folder)
     found = [str(f) for f in checked.all_findings]
     found += [f"{verdict}: {c.claim}" for verdict in ("false", "undecided") for c in checked.not_proved(verdict)]
-    found += [f"it cannot be regenerated: {why}" for why in regenerable["why not"]]
-    if found:
+    found += [f"undecided: it was not computed again: {why}" for why in checked.not_recomputed.values()]
+    found += [f"it is regenerated otherwise: {f}" for f in again.findings]
+    found += [f"it cannot be regenerated: {again.impossible}"] if again.impossible else []
+    if found or checked.exit_code != 0:
         steps = [str(step) for step in schedule.steps]
         raise AssertionError("\n".join(["the certificate does not pass its check", *found, *steps]))
 
