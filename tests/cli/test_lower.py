@@ -17,6 +17,7 @@ from verified_tir.ir.stmt import For
 from verified_tir.kernel.rules.same import Same
 from verified_tir.kernel.theorem import Refines, apply
 from verified_tir.lower.passes import Lowering, Pass, Pipeline
+from verified_tir.schedule import fitting_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -259,7 +260,7 @@ def test_a_difference_is_reported(capsys: pytest.CaptureFixture[str], monkeypatc
     right = module._compare
 
     def spoiled(*args: object) -> str:
-        args[4]["B"][2] += 1  # type: ignore[index]
+        args[1]["B"][2] += 1  # type: ignore[index]
         return right(*args)  # type: ignore[arg-type]
 
     monkeypatch.setattr(module, "_compare", spoiled)
@@ -278,6 +279,59 @@ def test_the_interpreter_gives_up(capsys: pytest.CaptureFixture[str], monkeypatc
         "vtir: error: f: too much for the interpreter, which stops after 10 stores and iterations; check a smaller "
         "size [VT0011]\n"
     )
+
+
+SCATTER = """\
+from tvm.script import tirx as T
+
+
+@T.prim_func(s_tir=True)
+def scatter(P: T.Buffer(("n",), "int32"), B: T.Buffer((4,), "int32"), n: T.int32):
+    for i in range(n):
+        T.assume(0 <= P[i] and P[i] < 4)
+        B[P[i]] = i
+
+
+@T.prim_func(s_tir=True)
+def beyond(P: T.Buffer((40000,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(40000):
+        T.assume(P[i] == i * 0)
+        B[P[i] * 10000000] = 1
+
+
+@T.prim_func(s_tir=True)
+def few(A: T.Buffer(("n",), "int32"), n: T.int32):
+    T.assume(n < 8)
+    for i in range(n):
+        A[i] = 1
+"""
+
+
+def test_run_makes_arrays_that_satisfy_what_is_assumed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Others may make machine code write anywhere: of 40,000 numbers below 100 some lead far outside of B."""
+    write(Path(), a=SCATTER)
+    for shape in ("n=3", "n=60"):
+        code, out, err = executed(capsys, "a.py:scatter", shape=(shape,), check=True)
+        assert (code, err) == (0, "") and "the same bits" in out
+    code, out, err = executed(capsys, "a.py:beyond")
+    assert (code, out) == (2, "")
+    assert err.startswith("vtir: error: beyond has no meaning on these arrays: assume: an assumption is false at ")
+    code, out, err = executed(capsys, "a.py:few")
+    assert (code, out) == (2, "") and "say other sizes" in err
+    assert executed(capsys, "a.py:few", shape=("n=7",))[0] == 0
+
+
+def test_run_does_not_call_what_it_cannot_check(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(Path(), a=SCATTER)
+    monkeypatch.setattr(fitting_inputs, "STEPS", 10)
+    monkeypatch.setattr(fitting_inputs, "exhibit_of", lambda *_: None)
+    code, out, err = executed(capsys, "a.py:scatter", shape=("n=30",), seed=4)
+    assert (code, out) == (2, "") and "say other sizes or another --seed" in err
+    monkeypatch.setattr("verified_tir.cli.execute.fitting", lambda func, sizes, arrays: arrays)
+    code, _, err = executed(capsys, "a.py:beyond", check=True)  # the interpreter is asked before the call
+    assert code == 2 and "the program has no meaning on these arrays" in err
 
 
 @pytest.mark.parametrize("written", ["async def p(s):\n    pass", "def p(s):\n    yield"])

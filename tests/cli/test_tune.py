@@ -120,6 +120,60 @@ def test_mistakes(tmp_path: Path, text: str, options: tuple[str, ...], words: st
     assert done.stderr.startswith("vtir: error: ") and words in done.stderr and done.stderr.count("\n") == 1
 
 
+LOOKED_UP = """\
+@T.prim_func
+def scatter(P: T.Buffer((64,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(64):
+        T.assume(0 <= P[i] and P[i] < 4)
+        B[P[i]] = i
+
+
+@schedule(scatter)
+def tiled(s):
+    factor = s.sample_categorical([8, 16], [1, 1], decision=0)
+    s.split("i", [None, factor])
+"""
+
+
+def test_arrays_satisfy_what_the_program_assumes(tmp_path: Path) -> None:
+    """Others may make machine code write anywhere."""
+    done = tune(tmp_path, LOOKED_UP, "--trials", "1")
+    assert done.returncode == 0 and "1 trial: 1 measured" in done.stdout
+    far = LOOKED_UP.replace("64", "40000").replace("P[i] < 4", "P[i] < 1").replace("B[P[i]]", "B[P[i] * 10000000]")
+    done = tune(tmp_path, far, "--trials", "1")
+    assert done.returncode == 1
+    assert done.stderr.startswith("vtir: refused: f.py itself: scatter has no meaning on these arrays: assume: ")
+
+
+def test_a_candidate_that_assumes_more_is_not_called(tmp_path: Path) -> None:
+    text = """\
+@schedule(fill)
+def f(s):
+    if s.sample_categorical([0, 1], [1, 1], decision=0):
+        s.assume(lambda i: s.buffer("B")[i] < -50.0, "B", axiom=True)
+"""
+    done = tune(tmp_path, text, "--trials", "3")
+    assert done.returncode == 0, done.stderr
+    assert "fill has no meaning on these arrays: assume: " in done.stdout
+
+
+@pytest.mark.parametrize("default", [True, False])
+def test_finalists_whose_results_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, default: bool) -> None:
+    from verified_tir.cli import tune as command
+    from verified_tir.tune import bench
+
+    final = command._final
+
+    def differ(*arguments: Any) -> Any:
+        monkeypatch.setattr(bench, "_difference", lambda *_: "A[0] is 2.0")
+        return final(*arguments)
+
+    monkeypatch.setattr(command, "_final", differ if default else final)
+    done = tune(tmp_path, TILED, "--trials", "2")
+    assert done.returncode == int(default)
+    assert done.stderr == ("vtir: refused: f.py itself: A[0] is 2.0\n" if default else "")
+
+
 def test_a_strategy_that_there_is_not(tmp_path: Path) -> None:
     write(tmp_path, f=HEAD + TILED)
     done = invoke("tune", "f.py:tilde", cwd=tmp_path)

@@ -24,6 +24,7 @@ from verified_tir.graph.memory import machine_memory
 from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
 from verified_tir.lower.passes import Pipeline
+from verified_tir.schedule.fitting_inputs import NoneFit, fitting
 from verified_tir.schedule.replay_inputs import extents_of, symbols, with_lanes
 from verified_tir.schedule.replay_layout import arguments_of, move, pad
 from verified_tir.schedule.schedule import Schedule
@@ -56,11 +57,13 @@ def schedule_case(
     built = time.process_time()
     before, after = theorem.before, theorem.after
     sizes = values_of(before, wanted)
-    plain = _arrays(before, sizes, seed)
-    written = build(Schedule(before), threads=threads, check_assumptions=True)
+    try:
+        plain = fitting(before, sizes, _arrays(before, sizes, seed))
+    except NoneFit as problem:
+        raise Unusable(f"{problem}; say other sizes with --shape") from None
+    written = build(Schedule(before), threads=threads)
     expected = _copies(plain)
     written(*arguments_of(before, expected, sizes))
-    written.check_assumptions = False
     entries = {OURS: _entry_of(theorem, compiled, plain, expected, sizes)}
     entries["as written"] = Entry(_calling(written, before, _copies(plain), sizes), "the program without its schedule")
     for name, peer in functions.items():

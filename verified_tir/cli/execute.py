@@ -28,8 +28,10 @@ from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.passes import Pipeline
 from verified_tir.report.error_codes import code_of_exception
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.fitting_inputs import NoneFit, fitting
 from verified_tir.schedule.replay_inputs import ELEMENTS, Array, extents_of, shapes, symbols
 from verified_tir.schedule.replay_layout import Masks, arguments_of, move, pad
+from verified_tir.semantics.interpreter.outcome import Outcome
 
 SCHEMA = 1
 SIZE = 16
@@ -137,19 +139,25 @@ def _run(function: Proved, pipeline: Pipeline, wanted: Mapping[str, int | float]
     compiled = build(theorem, threads=options.threads)
     before = schedule.steps[0].before
     sizes = values_of(before, wanted)
-    arrays, masks = _inputs(before, theorem, sizes, options.seed)
+    try:
+        arrays, masks = _inputs(before, theorem, sizes, options.seed)
+    except NoneFit as problem:
+        raise RunError(f"{problem}; say other sizes or another --seed") from None
     scalars = {p.name: sizes[p.name] for p in theorem.after.params if theorem.after.buffer_of(p) is None}
     given = {name: a.copy() for name, a in arrays.items()}
+    expected = None
+    if options.check:  # before the call, which takes for granted that the program has a meaning on these arrays
+        announce(Level.STEP, "the interpreter")
+        expected = _interpreted(theorem.after, arrays, scalars, masks)
     announce(Level.STEP, "the call")
     start = time.perf_counter()
     compiled(*arguments_of(theorem.after, given, scalars))
     seconds = time.perf_counter() - start
     shown = {n: f"{a.dtype}{list(a.shape)}" for n, a in given.items()}
     ran = Ran(function.name, sizes, shown, seconds, checksum_of(given))
-    if options.check:
+    if expected is not None:
         ran.checked = True
-        announce(Level.STEP, "the interpreter")
-        ran.difference = _compare(theorem.after, arrays, scalars, masks, given)
+        ran.difference = _compare(expected, given)
     return ran
 
 
@@ -171,8 +179,11 @@ def values_of(func: PrimFunc, wanted: Mapping[str, int | float]) -> dict[str, An
 
 
 def _inputs(before: PrimFunc, theorem: Refines, sizes: dict[str, Any], seed: int) -> tuple[dict[str, Array], Masks]:
-    """Random arrays for the program as written, in the layouts of the lowered one."""
-    plain = inputs_of(before, sizes, np.random.default_rng(seed))
+    """Random arrays for the program as written, in the layouts of the lowered one.
+
+    :raises NoneFit: if none are found that satisfy what the program assumes.
+    """
+    plain = fitting(theorem.before, sizes, inputs_of(before, sizes, np.random.default_rng(seed)))
     arrays = move(theorem.relation, plain, sizes)
     return arrays, pad(theorem.after, theorem.paddings, arrays, sizes)
 
@@ -217,17 +228,15 @@ def checksum_of(arrays: Mapping[str, Array]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _compare(
-    func: PrimFunc, arrays: dict[str, Array], scalars: dict[str, Any], masks: Masks, given: dict[str, Array]
-) -> str:
-    """Where the compiled code and the interpreter differ, in one sentence."""
+def _interpreted(func: PrimFunc, arrays: dict[str, Array], scalars: dict[str, Any], masks: Masks) -> Outcome | str:
+    """What the interpreter leaves, or the assertion that failed.
+
+    :raises RunError: if the program has no meaning on the arrays, or takes too long.
+    """
     from verified_tir.semantics.interpreter import AssertionFailed, StepLimit, UndefinedBehaviour, run
-    from verified_tir.semantics.interpreter.outcome import same_bits
 
     try:
-        outcome = run(
-            func, {**arrays, **scalars}, defined=masks.defined, inaccessible=masks.inaccessible, max_steps=STEPS
-        )
+        return run(func, {**arrays, **scalars}, defined=masks.defined, inaccessible=masks.inaccessible, max_steps=STEPS)
     except StepLimit:
         raise RunError(
             f"{func.name}: too much for the interpreter, which stops after {STEPS:,} stores and iterations; check a "
@@ -237,6 +246,14 @@ def _compare(
         return f"the interpreter ends with a failed assertion: {failed.message}"
     except UndefinedBehaviour as ub:
         raise RunError(f"the program has no meaning on these arrays ({ub}); say other sizes or another --seed") from ub
+
+
+def _compare(outcome: Outcome | str, given: dict[str, Array]) -> str:
+    """Where the compiled code and the interpreter differ, in one sentence."""
+    from verified_tir.semantics.interpreter.outcome import same_bits
+
+    if isinstance(outcome, str):
+        return outcome
     for name, expected in outcome.arrays.items():
         differ = outcome.defined[name] & ~same_bits(expected, given[name])
         if differ.any():

@@ -177,8 +177,11 @@ def _lost(problem: Exception, _: Job, decided: Decided) -> Result:
     return Result("refused", tuple(choice for choice, _ in decided), reason=failure(problem))
 
 
-def _final(bench: Bench, search: Search, interrupted: bool) -> Outcome:
-    """The best candidates are proved and built here, and take turns with the default: that decides."""
+def _final(bench: Bench, search: Search, interrupted: bool) -> Outcome | str:
+    """The best candidates are proved and built here, and take turns with the default: that decides.
+
+    A text says how the results of the default differ, which is compared again.
+    """
     from verified_tir.tune.paste import CannotPaste, decided, function_text
 
     default = bench.prove(None)
@@ -187,6 +190,8 @@ def _final(bench: Bench, search: Search, interrupted: bool) -> Outcome:
         if decisions != [d for _, d in default.taken]:
             schedules.append(bench.prove([(None, d) for d in decisions]))
     built = [bench.built(s) for s in schedules]
+    if built[0].difference:
+        return built[0].difference
     kept = [k for k, b in enumerate(built) if not b.difference]
     search.counts.differs += [b.difference for b in built if b.difference]
     times = bench.in_turns([built[k] for k in kept], FINAL_SECONDS)

@@ -50,6 +50,7 @@ _CLASSES: Final = {
     "BadExecutor": WRONG_OPTION,
     "NoStrategy": NOTHING_TO_DO,
     "NoTrials": WRONG_OPTION,
+    "NoneFit": WRONG_OPTION,
     "WrongCall": "VT0012",
     "NotInvertible": "VT0503",
     "NegativeIndex": "VT0504",

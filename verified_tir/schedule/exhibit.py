@@ -116,6 +116,11 @@ def exhibit(func: PrimFunc) -> Exhibit:
     return _Search(func).search()
 
 
+def exhibit_of(func: PrimFunc, sizes: dict[str, Any]) -> Exhibit | None:
+    """An input of these sizes, of such a program; ``None`` if none was found."""
+    return _Search(func).of(sizes)
+
+
 @final
 class _Search:
     """The search for an input, with what came of it so far."""

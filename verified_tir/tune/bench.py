@@ -16,12 +16,15 @@ from verified_tir.bench.cases import difference
 from verified_tir.bench.measure import Timing, clock_of, in_turns
 from verified_tir.codegen.build import build
 from verified_tir.codegen.errors import CodegenError
+from verified_tir.ir.equal import structural_equal
+from verified_tir.ir.func import PrimFunc
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict_store import VerdictStore
 from verified_tir.lower.passes import Pipeline
 from verified_tir.report.error_codes import code_of_exception
 from verified_tir.schedule.errors import ScheduleError
+from verified_tir.schedule.fitting_inputs import NoneFit, check_fit, fitting
 from verified_tir.schedule.registry import Exited, ScheduleFunction
 from verified_tir.schedule.replay_inputs import Array
 from verified_tir.schedule.replay_layout import Masks, arguments_of, move, pad
@@ -76,7 +79,8 @@ class Built:
 class Bench:
     """Where candidates of a strategy are measured.
 
-    :param arrays: arguments of the plain program, by name; ``sizes``: its symbols and scalars.
+    :param arrays: arguments of the plain program, by name, or others in their place if they do not satisfy what it
+        assumes; ``sizes``: its symbols and scalars.
     :param threads: into how many threads parallel loops are divided.
     """
 
@@ -89,6 +93,7 @@ class Bench:
     store: VerdictStore = field(default_factory=VerdictStore)
     best: Built | None = None
     _expected: dict[str, Array] = field(default_factory=dict)
+    _written: PrimFunc | None = None
 
     def prove(self, decisions: Decisions) -> Tuned:
         """The schedule of a candidate; the default without decisions.
@@ -134,17 +139,23 @@ class Bench:
         theorem = self.pipeline.run(schedule)
         announce(Level.STEP, "building")
         compiled = build(theorem, threads=self.threads)
+        plain = self._plain()
+        if self._written is None or not structural_equal(
+            theorem.before, self._written
+        ):  # a candidate may assume what others do not
+            check_fit(theorem.before, self.sizes, self.arrays)
         arrays = move(theorem.relation, self.arrays, dict(self.sizes))
         masks = pad(theorem.after, theorem.paddings, arrays, dict(self.sizes))
         arguments = arguments_of(theorem.after, arrays, self.sizes)
         compiled(*arguments)
-        expected = move(theorem.relation, self._plain(), dict(self.sizes))
+        expected = move(theorem.relation, plain, dict(self.sizes))
         return Built(lambda: compiled(*arguments), _difference(theorem, expected, arrays, masks))
 
     def _plain(self) -> dict[str, Array]:
-        """What the program computes without a schedule."""
+        """What the program computes without a schedule, on arrays that satisfy what it assumes."""
         if not self._expected:
             theorem = self.pipeline.run(self.function.begun(Schedule, solver=Solver(self.budget, store=self.store)))
+            self.arrays, self._written = fitting(theorem.before, self.sizes, self.arrays), theorem.before
             given = {n: a.copy() for n, a in self.arrays.items()}
             build(theorem, threads=self.threads)(*arguments_of(theorem.after, given, self.sizes))
             self._expected.update(given)
@@ -177,7 +188,9 @@ def _asked(solver: Solver) -> tuple[int, int]:
 def _why(refused: Exception) -> str:
     if isinstance(refused, ScheduleError):
         return refused.summary()
-    return str(refused) if isinstance(refused, (CodegenError, Exited)) else f"{type(refused).__name__}: {refused}"
+    return (
+        str(refused) if isinstance(refused, (CodegenError, Exited, NoneFit)) else f"{type(refused).__name__}: {refused}"
+    )
 
 
 def _difference(theorem: Refines, expected: Mapping[str, Array], found: Mapping[str, Array], masks: Masks) -> str:
