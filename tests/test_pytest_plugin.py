@@ -136,6 +136,25 @@ def test_every_schedule_that_a_test_module_makes_is_a_test(pytester: pytest.Pyte
 
 
 @pytest.mark.nightly
+def test_schedules_beside_doctests(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_one=f'"""\n>>> 1 + 1\n2\n"""\n{EXPECTED}')
+    pytester.maketxtfile(test_text=">>> 1 + 1\n2\n")
+    (pytester.path / "page.md").write_text(">>> 1 + 2\n3\n")
+    done = run(pytester, "--doctest-modules", "--doctest-glob=*.md", "--doctest-glob=test*.txt")
+    done.assert_outcomes(passed=5)  # two schedules, each once; and three doctests
+    done = run(pytester)
+    done.assert_outcomes(passed=3)
+
+
+def test_schedules_made_in_a_thread_are_those_of_the_module_that_waits_for_it(pytester: pytest.Pytester) -> None:
+    made = "\nimport library, threading\n"
+    made += "thread = threading.Thread(target=lambda: schedule(total)(library.racy))\nthread.start()\nthread.join()\n"
+    pytester.makepyfile(library="def racy(s):\n    s.parallel('i')\n", test_one=GOOD + made)
+    done = run(pytester, "-v")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(["test_one.py::racy FAILED*"])
+
+
 def test_a_name_that_looks_like_a_test_is_one_schedule(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_one=GOOD.replace("def good", "def test_good"))
     run(pytester).assert_outcomes(passed=1)

@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from fnmatch import fnmatch
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, final
 
 import pytest
@@ -55,8 +56,10 @@ def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: objec
     registry = sys.modules.get("verified_tir.schedule.registry")
     if registry is None or not isinstance(obj, registry.ScheduleFunction):
         return None
-    if not isinstance(collector, pytest.Module) or not any(obj is s for s in registry.made_in(collector.obj)):
+    module = _module_of(collector)
+    if module is None or not any(obj is s for s in registry.made_in(module)):
         return []
+    assert isinstance(collector, pytest.Module)
     return [_item(collector, name, obj)]
 
 
@@ -66,10 +69,12 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
     stands for another one by now."""
     report = yield
     registry = sys.modules.get("verified_tir.schedule.registry")
-    if registry is not None and isinstance(collector, pytest.Module) and report.passed:
-        named = list(vars(collector.obj).values())
+    module = _module_of(collector) if registry is not None and report.passed else None
+    if registry is not None and module is not None:
+        assert isinstance(collector, pytest.Module)
+        named = list(vars(module).values())
         taken = {item.name for item in report.result}
-        for made in registry.made_in(collector.obj):
+        for made in registry.made_in(module):
             if any(made is value for value in named):
                 continue
             numbered = (f"{made.name}#{k}" for k in count(2))
@@ -77,6 +82,18 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
             taken.add(name)
             report.result.append(_item(collector, name, made))
     return report
+
+
+def _module_of(collector: pytest.Collector) -> ModuleType | None:
+    """The test module that is collected; ``None`` for anything else, such as doctests, those of a module included."""
+    doctest = sys.modules.get("_pytest.doctest")
+    others = () if doctest is None else (doctest.DoctestModule, doctest.DoctestTextfile)
+    if not isinstance(collector, pytest.Module) or isinstance(collector, others):
+        return None
+    with suppress(Exception):  # collectors of other plug-ins are called modules, too
+        if isinstance(collector.obj, ModuleType):
+            return collector.obj
+    return None
 
 
 def _item(collector: pytest.Module, name: str, made: ScheduleFunction) -> pytest.Item:

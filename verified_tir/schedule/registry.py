@@ -12,6 +12,7 @@ be refused is marked ``@schedule(program, expect="refused")``; where only part o
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -126,19 +127,33 @@ def _note(made: ScheduleFunction) -> None:
 
 
 def _being_executed() -> ModuleType | None:
-    """The module whose text is being executed; ``None`` in a thread of its own, where that cannot be told.
+    """The module whose text is being executed; ``None`` where that cannot be told.
 
-    Text that is executed with names of its own is a part of the module that does that.
+    Text that is executed with names of its own is a part of the module that does that; and so is a thread, as long as
+    the module is being executed.
     """
     expected = _collectors[-1][1] if _collectors else None  # its name need not be that under which it is known
-    frame: FrameType | None = sys._getframe(1)
+    here = _executed_in(sys._getframe(1), expected)
+    if here:
+        return here[0]
+    others = sys._current_frames()
+    if expected is None:
+        main = others.get(threading.main_thread().ident or 0)
+        return next(iter(_executed_in(main, None)), None)
+    return next((found[0] for f in others.values() if expected in (found := _executed_in(f, expected))), None)
+
+
+def _executed_in(frame: FrameType | None, expected: ModuleType | None) -> list[ModuleType]:
+    """The modules whose text is being executed around a frame, the innermost first."""
+    found: list[ModuleType] = []
     while frame is not None:
         if frame.f_code.co_name == "<module>":
             for module in (expected, sys.modules.get(str(frame.f_globals.get("__name__")))):
                 if isinstance(module, ModuleType) and vars(module) is frame.f_globals:
-                    return module
+                    found.append(module)
+                    break
         frame = frame.f_back
-    return None
+    return found
 
 
 def schedule(
