@@ -130,6 +130,15 @@ def test_relative_and_dotted_imports(repository: Path, verified: Callable[..., t
     assert verified("s/uses.py", "s/good.py") == (0, {"s/uses.py"})
 
 
+def test_an_import_with_more_dots_than_there_are_folders(
+    repository: Path, verified: Callable[..., tuple[int, set[str]]]
+) -> None:
+    (repository / "s" / "good.py").write_text(
+        f"if 0:\n    from {'.' * 99} import x\n    from {'.' * 99}a import x\n{GOOD}"
+    )
+    assert verified() == (0, {"s/good.py"})
+
+
 def test_from_another_folder(repository: Path) -> None:
     (repository / "s" / "inner" / "sizes.py").write_text("FOUR = 2 + 2\n")
     done = invoke("verify", "--changed-since", "main", ".", cwd=repository / "s")

@@ -87,7 +87,8 @@ class ImportGraph:
             folder = folder.parent
         for n in range(len(parts) + 1):
             here = folder.joinpath(*parts[:n])
-            for candidate in (here.with_name(f"{here.name}.py"), here / "__init__.py"):
+            as_file = [here.with_name(f"{here.name}.py")] if here.name else []  # with more dots there is no such folder
+            for candidate in (*as_file, here / "__init__.py"):
                 if candidate in self._files:
                     yield candidate
 
