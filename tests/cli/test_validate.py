@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.dying import judge_or_die
 from verified_tir.cli.validate import Options, run
 
 HEAD = "from tvm.script import tirx as T\n\n"
@@ -188,3 +189,15 @@ def test_pairs_are_chosen_by_class_and_number(capsys: pytest.CaptureFixture[str]
     _, both, _ = said(capsys, "pairs.jsonl", jobs=2)
     _, one, _ = said(capsys, "pairs.jsonl")
     assert both.split("\nslowest")[0] == one.split("\nslowest")[0]
+
+
+def test_a_worker_that_dies_is_no_difference(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("verified_tir.cli.validate.judge_record", judge_or_die)
+    equal = "\n".join(line for line in records().splitlines() if '"p-3"' not in line)
+    Path("pairs.jsonl").write_text(equal, encoding="utf-8")
+    code, out, _ = said(capsys, "pairs.jsonl", jobs=2, group="plain")
+    assert code == 3
+    assert "p-1 split: equal" in out
+    assert "p-2 reorder: failed: the worker failed: Ended: its process ended by SIGKILL" in out

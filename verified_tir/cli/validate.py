@@ -6,6 +6,7 @@ Programs are read as TVMScript and never executed as Python.  Nothing of schedul
 from __future__ import annotations
 
 import json
+import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,9 @@ from typing import Any, Final, final
 
 from verified_tir import __version__
 from verified_tir.activity import Level, announce
+from verified_tir.child.executors import each, failure
 from verified_tir.cli.discover import split_name
+from verified_tir.cli.executors import executor_of
 from verified_tir.cli.lower import complain
 from verified_tir.cli.pair_table import table
 from verified_tir.cli.reading import not_utf8, problem_with, text_of
@@ -23,7 +26,7 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import ScriptError, parse
 from verified_tir.report import error_codes
 from verified_tir.report.error_codes import with_code
-from verified_tir.validate.batch import judge_file
+from verified_tir.validate.batch import judge_file, judge_record
 from verified_tir.validate.functions import spelled_out
 from verified_tir.validate.pairs import MOST_OPERATIONS, Budget, Judgement, Word, judge
 from verified_tir.validate.recorded import BadRecord, Record, read_records
@@ -72,7 +75,7 @@ def run(options: Options) -> int:
             case (before, after):
                 judged: Iterator[Judgement] = _from_files(before, after, sizes, budget)
             case (recorded,):
-                judged = judge_file(_recorded(recorded, options), sizes, budget, jobs=options.jobs)
+                judged = _from_records(_recorded(recorded, options), sizes, budget, options.jobs)
             case _:
                 raise _Mistake("give two files, before and after, or one .jsonl file of pairs")
         return _say(judged, options, tabled=len(options.paths) == 1)
@@ -187,6 +190,23 @@ def _from_files(before: str, after: str, sizes: Mapping[str, int], budget: Budge
     for name, func in old.items():
         announce(Level.FUNCTION, name)
         yield judge(name, func, new[name], sizes, budget)
+
+
+def _from_records(
+    records: Iterator[Record], sizes: Mapping[str, int], budget: Budget, jobs: int
+) -> Iterator[Judgement]:
+    """Recorded pairs, compared by several processes if there are to be any."""
+    with executor_of("processes", min(jobs, os.cpu_count() or 1)) as executor:
+        if executor is None:
+            yield from judge_file(records, sizes, budget)
+        else:
+            yield from each(executor, judge_record, [(r, sizes, budget) for r in records], _lost)
+
+
+def _lost(problem: Exception, record: Record, *_: object) -> Judgement:
+    """What is said of a pair whose process ended, twice."""
+    why = failure(problem)
+    return Judgement(record.name, "failed", f"failed: {why}", why, record=record)
 
 
 def _recorded(where: str, options: Options) -> Iterator[Record]:
