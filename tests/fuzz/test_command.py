@@ -114,6 +114,16 @@ def test_a_target_without_a_case_is_named(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.endswith("seed 1; no case was checked of tests.fuzz.toys:EMPTY\n")
 
 
+def test_of_a_target_that_was_named_a_case_must_be_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    both = Options(targets=("tests.fuzz.toys:FINE, tests.fuzz.toys:SLEEPS",), examples=1, seed=1, quiet=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("verified_tir.fuzz.campaign.Campaign.unchecked", ["tests.fuzz.toys:SLEEPS"])
+        assert run(both) == 3
+        assert capsys.readouterr().out.endswith("seed 1; no case was checked of tests.fuzz.toys:SLEEPS\n")
+        patch.setattr("verified_tir.fuzz.campaign.Campaign.unchecked", ["another"])
+        assert run(both) == 0
+
+
 def test_what_was_checked_before_an_interruption_counts(capsys: pytest.CaptureFixture[str]) -> None:
     """All cases were done, and the campaign was killed before it could say so: there is nothing left to do."""
     whole = Options(targets=("tests.fuzz.toys:FINE",), examples=70, seed=1, quiet=True)

@@ -28,7 +28,8 @@ Examples:
   vtir fuzz --replay fuzz-findings                     which findings still fail?
 
 A run that was interrupted goes on when the same command is given again; totals and coverage are kept over all runs. \
-Exit code: 0 if nothing was found; 1 if something was; 2 for a mistake; 130 if interrupted.
+Exit code: 0 if nothing was found; 1 if something was; 2 for a mistake; 3 if no case was checked, or none of a target \
+that was named; 130 if interrupted.
 """
 
 FuzzTime = Annotated[

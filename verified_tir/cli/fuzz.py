@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from verified_tir.fuzz.target import Target
 
 CLEAN, FOUND, MISTAKE, NOTHING, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
-"""Exit codes: no finding, findings, a mistake, no case checked, ended by SIGINT (Ctrl-C), by SIGTERM."""
+"""Exit codes: no finding, findings, a mistake, no case checked (of any target, or of one that was asked for by name),
+ended by SIGINT (Ctrl-C), by SIGTERM."""
 
 _TEN_MINUTES: Final = 600.0
 
@@ -140,7 +141,8 @@ def _ran(
             campaign()
     except NoWorkers as problem:
         raise Mistake(str(problem)) from None
-    nothing = len(campaign.unchecked) == len(targets)
+    asked_for = _named(options)
+    nothing = len(campaign.unchecked) == len(targets) or any(name in asked_for for name in campaign.unchecked)
     code = ended[0] if ended else FOUND if campaign.findings else NOTHING if nothing else CLEAN
     _say(campaign, targets, absent, options, code)
     return code
@@ -165,13 +167,18 @@ def _time(options: Options) -> float | None:
     return None if options.examples is not None else _TEN_MINUTES
 
 
+def _named(options: Options) -> list[str]:
+    """The targets that were asked for by name; ``all`` may be among them."""
+    return [name for given in options.targets for name in re.split(r",\s*", given)]
+
+
 def _chosen(options: Options) -> tuple[dict[str, Target[Any]], dict[str, str]]:
     """The targets that are run, and why others are not.
 
     A target that was asked for by name must run; of all of them, those are left out whose extras, or source checkout,
     are missing.
     """
-    names = [name for given in options.targets for name in re.split(r",\s*", given)]
+    names = _named(options)
     if names and "all" not in names:
         return {name: load(name) for name in dict.fromkeys(names)}, {}
     found, absent = {}, {}
