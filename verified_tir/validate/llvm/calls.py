@@ -53,9 +53,9 @@ def _routine(machine: Machine, i: Instruction) -> Routine:
     if name == PARALLEL:
         return lambda values: run_parallel(machine, values)
     if name == "aligned_alloc":
-        return lambda values: _allocate(machine, values)
+        return lambda values: _aligned(machine, *values)
     if name == "malloc":
-        return lambda values: _allocate(machine, (16, *values))
+        return lambda values: _allocate(machine, 16, *values)
     if name == "free":
         return lambda values: _free(machine, values)
     if name.startswith(_NOTHING):
@@ -97,13 +97,16 @@ def _assume(machine: Machine, values: Sequence[Value]) -> None:
     machine.undefined(machine.graph.negate(condition), "llvm.assume of what is false")
 
 
-def _allocate(machine: Machine, values: Sequence[Value]) -> Value:
+def _aligned(machine: Machine, align: Value, size: Value) -> Value:
+    if isinstance(size, int) and isinstance(align, int) and (align & (align - 1) or (align and size % align)):
+        raise Undefined("aligned_alloc with an alignment that is no power of two or does not divide the size")
+    return _allocate(machine, align, size)
+
+
+def _allocate(machine: Machine, align: Value, size: Value) -> Value:
     """Memory on the heap; there is always enough."""
-    align, size = values
     if not isinstance(size, int) or not isinstance(align, int) or size < 0 or align < 0:
         raise Refused("LLVM IR: memory is allocated whose size depends on data")
-    if align & (align - 1) or (align and size % align):
-        raise Undefined("aligned_alloc with an alignment that is no power of two or does not divide the size")
     return machine.blocks.new("memory on the heap", size, align).base
 
 

@@ -83,8 +83,8 @@ class _Translator:
 
     def _block(self, block: Block) -> BlockCode:
         sources: dict[str, list[int]] = {}
-        for phi in block.phis:
-            for label, operand in zip(phi.labels, phi.operands, strict=True):
+        for phi in block.phis:  # a predecessor that leads here by several edges is listed for each
+            for label, operand in dict(zip(phi.labels, phi.operands, strict=True)).items():
                 sources.setdefault(label, []).append(self.place(operand))
         return BlockCode(
             block.name,
