@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from verified_tir.validate.llvm.blocks import Undefined
 from verified_tir.validate.llvm.code import Value
 from verified_tir.validate.llvm.graph import UNDEF, Lane, integer
+from verified_tir.validate.llvm.sources import held, sources_of
 from verified_tir.validate.llvm.syntax import (
     NOTHING,
     Attributes,
@@ -16,7 +17,6 @@ from verified_tir.validate.llvm.syntax import (
     Instruction,
     IntType,
     Operand,
-    PointerType,
     Register,
     Scalar,
     Type,
@@ -102,50 +102,16 @@ def barred(function: Function) -> Barred:
     given = {p.name: p.promised for p in function.parameters if p.promised.readonly or p.promised.writeonly}
     if not given:
         return Barred({}, {})
-    code = [i for block in function.blocks.values() for i in (*block.phis, *block.body)]
-    sources = {i.result: found for i in code if i.result is not None and (found := _sources(i)) is not None}
+    sources = sources_of(function)
     read, write = (
-        _held({name for name, promise in given.items() if promise.readonly}, sources),
-        _held({name for name, promise in given.items() if promise.writeonly}, sources),
+        held({name for name, promise in given.items() if promise.readonly}, sources),
+        held({name for name, promise in given.items() if promise.writeonly}, sources),
     )
     sure, doubtful = (
         {name: Attributes(readonly=name in a, writeonly=name in b) for name in a | b}
         for a, b in ((read[0] - read[1], write[0] - write[1]), (read[0] & read[1], write[0] & write[1]))
     )
     return Barred(sure, doubtful)
-
-
-def _sources(i: Instruction) -> tuple[Operand, ...] | None:
-    """The operands that the result of an instruction may be an address computed from; ``None`` if there is none."""
-    match i.opcode:
-        case "getelementptr" | "bitcast" | "freeze" | "ptrtoint" | "extractelement" | "extractvalue":
-            return i.operands[:1]
-        case "insertelement" | "insertvalue" | "shufflevector":
-            return i.operands[:2]
-        case "phi":
-            return i.operands
-        case "call" if isinstance(i.type, PointerType):
-            return i.operands
-        case "select":
-            return i.operands[1:]
-    return None
-
-
-def _held(given: set[str], sources: Mapping[str, Sequence[Operand]]) -> tuple[set[str], set[str]]:
-    """The registers that may hold addresses computed from some registers; and those that may hold others."""
-    held, other = {*given}, set[str]()
-    changed = True
-    while changed:
-        changed = False
-        for name, operands in sources.items():
-            names = [o.name if isinstance(o, Register) else "" for o in operands]
-            if name not in held and any(n in held for n in names):
-                held.add(name)
-                changed = True
-            if name not in other and any(n in other or (n not in held and n not in sources) for n in names):
-                other.add(name)
-                changed = True
-    return held, other
 
 
 def ruled_out(i: Instruction, known: Barred, functions: Mapping[str, Function], *, root: bool) -> Exception | None:
@@ -162,6 +128,8 @@ def ruled_out(i: Instruction, known: Barred, functions: Mapping[str, Function], 
         passed = [(i.operands[0], NOTHING)]
     elif i.opcode == "call" and i.word in functions:
         passed = list(zip(i.operands, [p.promised for p in functions[i.word].parameters], strict=False))
+    elif i.opcode == "call" and not i.word.startswith("llvm."):  # of a pointer, or of what is defined elsewhere
+        passed = [(operand, NOTHING) for operand in i.operands]
     for operand, promise in passed:
         for own in (known.sure, known.doubtful):
             kept = own.get(operand.name, NOTHING) if isinstance(operand, Register) else NOTHING
