@@ -168,6 +168,7 @@ class Blocks:
     in fresh ones.
 
     ``unread`` and ``unwritten``: blocks up to this number may not be read, or written (``memory(…)`` of a function).
+    ``hidden`` are ranges of numbers, the last ones included: functions that made tail calls have their allocas there.
     """
 
     def __init__(self, graph: Graph, *, backwards: bool = False) -> None:
@@ -178,6 +179,7 @@ class Blocks:
         self.cells = 0
         self.fill: Lane = UNDEF
         self.unread = self.unwritten = 0
+        self.hidden: list[tuple[int, int]] = []
 
     def new(self, name: str, size: int, align: int, unit: int = 0) -> Block:
         """A fresh block; without a ``unit`` its first access says how it is divided."""
@@ -246,6 +248,8 @@ class Blocks:
             raise Undefined(f"store to {block.name}, which is declared readonly")
         if block.serial <= self.unwritten:
             raise Undefined(f"store to {block.name} in a function that is declared to write no memory")
+        if self.hidden:
+            self._seen(block, "store")
         if block.dead:
             raise Undefined(f"store to {block.name} outside its lifetime")
         if isinstance(kind, IntType) and kind.bits % 8:
@@ -265,7 +269,17 @@ class Blocks:
         block, offset = self.find(address, size, "load")
         if block.serial <= self.unread and not block.name.startswith("@"):
             raise Undefined(f"load of {block.name} in a function that is declared to read no memory")
+        if self.hidden:
+            self._seen(block, "load")
         return block, offset
+
+    def _seen(self, block: Block, what: str) -> None:
+        if self.is_hidden(block):
+            raise Undefined(f"{what} of {block.name} in a tail call, which promises not to access it")
+
+    def is_hidden(self, block: Block) -> bool:
+        """Whether a block is an alloca of a function that made the tail call that is being executed."""
+        return block.name.startswith("%") and any(first < block.serial <= last for first, last in self.hidden)
 
     def _padded(self, bits: int, whole: int, lane: Lane) -> Lane:
         """A bool in a byte."""

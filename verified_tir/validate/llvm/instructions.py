@@ -47,9 +47,10 @@ def read_instruction(r: Reader) -> Instruction:
         result = r.local()
         r.expect("=")
     opcode = r.take()
-    while opcode in ("tail", "musttail", "notail"):
+    tail = opcode in ("tail", "musttail")
+    if opcode in ("tail", "musttail", "notail"):
         opcode = r.take()
-    flags = _flags(r)
+    flags = _flags(r) | ({"tail"} if tail else frozenset())
     read = _READERS.get(opcode)
     if read is None:
         raise r.refused(f"the instruction {opcode!r}")

@@ -64,6 +64,7 @@ class Machine:
         self.codes: dict[str, Code] = {}
         self.forked: set[tuple[int, str]] = set()
         self.depth = 0
+        self.frame = 0  # blocks up to this number were there before the function that runs was called
         names = list(module.functions)
         self.addresses = {name: _FUNCTIONS + 16 * k for k, name in enumerate(names)}
         self.named = {address: name for name, address in self.addresses.items()}
@@ -168,14 +169,15 @@ class Machine:
         for slot, value, one in zip(code.parameters, arguments, code.function.parameters, strict=True):
             registers[slot] = promised(self, one.promised, one.type, value, f"the parameter {one.name} of {name}")
         blocks = self.blocks
-        first, barred = len(blocks.blocks), (blocks.unread, blocks.unwritten)
+        first, barred, frame = len(blocks.blocks), (blocks.unread, blocks.unwritten), self.frame
+        self.frame = first
         blocks.unread = blocks.unread if code.function.reads else first
         blocks.unwritten = blocks.unwritten if code.function.writes else first
         try:
             arrival = self.run(code, registers, code.function.entry, "", None)
         finally:
             self.depth -= 1
-            blocks.unread, blocks.unwritten = barred
+            self.frame, (blocks.unread, blocks.unwritten) = frame, barred
         for serial in range(first + 1, len(self.blocks.blocks) + 1):
             block = self.blocks.blocks[serial]
             if block.name.startswith("%"):

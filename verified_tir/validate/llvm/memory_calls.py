@@ -135,6 +135,8 @@ def _lifetime(machine: Machine, i: Instruction) -> Routine:
         address = values[-1]
         assert isinstance(address, int)
         block, _ = machine.blocks.find(address, 0, "lifetime")
+        if machine.blocks.is_hidden(block):
+            raise Refused("LLVM IR: a tail call that begins or ends the lifetime of an alloca")
         machine.blocks.forget(block, 0, block.size)
         if not ends or machine.blocks.journal is None:
             block.dead = ends
