@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import gcd
-from typing import Final, final
+from typing import Final, TypeAlias, final
 
 from verified_tir.ir.dtype import DType
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
@@ -25,6 +25,10 @@ SLOT: Final = 44
 _SLOTS: Final = 1 << 17
 _ALIGN: Final = 4096
 MOST_CELLS: Final = 1 << 24
+
+
+Life: TypeAlias = tuple[bool | None, bool | None]
+"""Whether a block is ``alive``, and ``dead``."""
 
 
 class Undefined(Exception):
@@ -43,7 +47,9 @@ class Refine(Exception):
 @dataclass(slots=True, eq=False)
 class Block:
     """``closed`` are cells that may not be accessed; ``fresh``: nothing was stored, so that any unit will do; ``dead``:
-    its ``llvm.lifetime`` has not begun, or is over, so that what is there is poison."""
+    its ``llvm.lifetime`` has not begun, or is over, so that what is there is poison; ``alive``: it was not freed, and
+    the function that has it on its stack runs.  ``None``: data decide, since ways of a branch differed where they met.
+    """
 
     name: str
     base: int
@@ -53,9 +59,17 @@ class Block:
     serial: int
     readonly: bool = False
     fresh: bool = False
-    alive: bool = True
-    dead: bool = False
+    alive: bool | None = True
+    dead: bool | None = False
     closed: frozenset[int] = frozenset()
+
+    @property
+    def life(self) -> Life:
+        return self.alive, self.dead
+
+    @life.setter
+    def life(self, life: Life) -> None:
+        self.alive, self.dead = life
 
 
 @final
@@ -164,8 +178,8 @@ class Log:
 
 @final
 class Blocks:
-    """All blocks of a run, by their numbers; ``journal``, if there is one, remembers what stores overwrote; ``fill`` is
-    in fresh ones.
+    """All blocks of a run, by their numbers; ``journal``, if there is one, remembers what stores overwrote, and
+    ``lives`` how it stood with the life of blocks; ``fill`` is in fresh ones.
 
     ``unread`` and ``unwritten``: blocks up to this number may not be read, or written (``memory(…)`` of a function).
     ``hidden`` are ranges of numbers, the last ones included: functions that made tail calls have their allocas there.
@@ -175,6 +189,7 @@ class Blocks:
         self.graph, self.parts, self.backwards = graph, Parts(graph), backwards
         self.blocks: dict[int, Block] = {}
         self.journal: list[tuple[Block, int, Lane]] | None = None
+        self.lives: dict[Block, Life] = {}
         self.logs: list[Log] = []
         self.cells = 0
         self.fill: Lane = UNDEF
@@ -214,9 +229,17 @@ class Blocks:
         offset = address - block.base
         if offset < 0 or offset + size > block.size:
             raise Undefined(f"{what} of bytes {offset} to {offset + size} of {block.name}, which has {block.size}")
+        if block.alive is None:
+            raise Refused(f"LLVM IR: data decide whether {block.name} was freed before a {what}")
         if not block.alive:
             raise Undefined(f"{what} of {block.name} after its life has ended")
         return block, offset
+
+    def live(self, block: Block, life: Life) -> None:
+        """Let the life of a block begin or end on the way that is being executed."""
+        if self.journal is not None:
+            self.lives.setdefault(block, block.life)
+        block.life = life
 
     # ------------------------------------------------------------------------------------------------- access
 
@@ -250,6 +273,8 @@ class Blocks:
             raise Undefined(f"store to {block.name} in a function that is declared to write no memory")
         if self.hidden:
             self._seen(block, "store")
+        if block.dead is None:
+            raise Refused(f"LLVM IR: data decide whether a store to {block.name} is in its lifetime")
         if block.dead:
             raise Undefined(f"store to {block.name} outside its lifetime")
         if isinstance(kind, IntType) and kind.bits % 8:

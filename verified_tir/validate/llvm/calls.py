@@ -134,7 +134,4 @@ def _free(machine: Machine, values: Sequence[Value]) -> None:
     block, offset = machine.blocks.find(address, 0, "free")
     if offset or block.name != "memory on the heap":
         raise Undefined("free of what is no beginning of memory on the heap")
-    if machine.blocks.journal is not None and block.serial:
-        machine.blocks.forget(block, 0, block.size)
-        return  # on one way of a branch only; the other one may still use it
-    block.alive = False
+    machine.blocks.live(block, (False, block.dead))

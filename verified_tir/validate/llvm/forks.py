@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 from verified_tir.validate.llvm.blocks import Block as Storage
-from verified_tir.validate.llvm.blocks import Refine, Undefined
+from verified_tir.validate.llvm.blocks import Life, Refine, Undefined
 from verified_tir.validate.llvm.code import Arrival, BlockCode, Code, Registers
 from verified_tir.validate.llvm.graph import UNDEF, Lane, integer
 from verified_tir.validate.memory import Refused
 
 if TYPE_CHECKING:
     from verified_tir.validate.llvm.machine import Machine
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where a way ended, and what it left in memory that was otherwise before."""
+
+    condition: Lane
+    arrival: Arrival
+    cells: Mapping[tuple[Storage, int], Lane]
+    lives: Mapping[Storage, Life]
 
 
 def fork(machine: Machine, code: Code, r: Registers, block: BlockCode, ways: Sequence[tuple[Lane, str]]) -> Arrival:
@@ -37,7 +49,7 @@ def fork(machine: Machine, code: Code, r: Registers, block: BlockCode, ways: Seq
                 machine.blocks.journal, machine.guard = outer, guard
     finally:
         machine.forked.discard(key)
-    alive = [(condition, *found) for (condition, _), found in zip(ways, ended, strict=True) if found is not None]
+    alive = [found for found in ended if found is not None]
     if not alive:
         raise Undefined("undefined behaviour on every way of a branch")
     return _merged(machine, code, stop, alive)
@@ -45,12 +57,14 @@ def fork(machine: Machine, code: Code, r: Registers, block: BlockCode, ways: Seq
 
 def _way(
     machine: Machine, code: Code, r: Registers, before: str, way: tuple[Lane, str], stop: str | None, guard: Lane
-) -> tuple[Arrival, dict[tuple[Storage, int], Lane]] | None:
-    """One way: where it ends and what it stores; memory is as before.  ``None``: it is undefined."""
+) -> _Way | None:
+    """Run one way; memory is as before then.  ``None``: it is undefined."""
     condition, label = way
-    outer = machine.blocks.journal
+    blocks = machine.blocks
+    outer = blocks.journal, blocks.lives
     journal: list[tuple[Storage, int, Lane]] = []
-    machine.blocks.journal, machine.guard = journal, machine.graph.both(guard, condition)
+    lives: dict[Storage, Life] = {}
+    blocks.journal, blocks.lives, machine.guard = journal, lives, machine.graph.both(guard, condition)
     arrival = None
     try:
         arrival = machine.run(code, r[:], label, before, stop)
@@ -58,29 +72,38 @@ def _way(
         machine.events.setdefault((machine.guard, 1), str(found))
     finally:
         left = {(b, k): b.cells[k] for b, k, _ in journal}
+        lived = {b: b.life for b in lives}
         for b, k, old in reversed(journal):
             b.cells[k] = old
-        machine.blocks.journal, machine.guard = outer, guard
-    return None if arrival is None else (arrival, left)
+        for b, life in lives.items():
+            b.life = life
+        (blocks.journal, blocks.lives), machine.guard = outer, guard
+    return None if arrival is None else _Way(condition, arrival, left, lived)
 
 
-def _merged(
-    machine: Machine, code: Code, stop: str | None, ways: list[tuple[Lane, Arrival, dict[tuple[Storage, int], Lane]]]
-) -> Arrival:
-    for storage, k in dict.fromkeys(key for _, _, left in ways for key in left):
+def _merged(machine: Machine, code: Code, stop: str | None, ways: Sequence[_Way]) -> Arrival:
+    for storage in dict.fromkeys(b for way in ways for b in way.lives):
+        alive, dead = zip(*[way.lives.get(storage, storage.life) for way in ways], strict=True)
+        machine.blocks.live(storage, (_common(alive), _common(dead)))
+    for storage, k in dict.fromkeys(key for way in ways for key in way.cells):
         old = storage.cells[k]
-        value = ways[-1][2].get((storage, k), old)
-        for condition, _, left in reversed(ways[:-1]):
-            value = _choose_cell(machine, storage, condition, left.get((storage, k), old), value)
+        value = ways[-1].cells.get((storage, k), old)
+        for way in reversed(ways[:-1]):
+            value = _choose_cell(machine, storage, way.condition, way.cells.get((storage, k), old), value)
         if machine.blocks.journal is not None:
             machine.blocks.journal.append((storage, k, old))
         storage.cells[k] = value
-    result = ways[-1][1]
+    result = ways[-1].arrival
     kinds = (code.function.result,) * len(result.values) if stop is None else code.blocks[stop].kinds
-    for condition, arrival, _ in reversed(ways[:-1]):
-        pairs = zip(kinds, arrival.values, result.values, strict=True)
-        result = Arrival(tuple([machine.choose(k, condition, a, b) for k, a, b in pairs]), result.returned)
+    for way in reversed(ways[:-1]):
+        pairs = zip(kinds, way.arrival.values, result.values, strict=True)
+        result = Arrival(tuple([machine.choose(k, way.condition, a, b) for k, a, b in pairs]), result.returned)
     return result
+
+
+def _common(found: Sequence[bool | None]) -> bool | None:
+    """What is so on all ways; ``None`` if they differ."""
+    return found[0] if len(set(found)) == 1 else None
 
 
 def _choose_cell(machine: Machine, storage: Storage, condition: Lane, a: Lane, b: Lane) -> Lane:

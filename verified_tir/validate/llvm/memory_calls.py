@@ -128,7 +128,7 @@ def _memcpy(machine: Machine, i: Instruction) -> Routine:
 
 
 def _lifetime(machine: Machine, i: Instruction) -> Routine:
-    """What was there is poison afterwards.  A life that ends on one way of a branch only may go on on the other."""
+    """What was there is poison afterwards."""
     ends = i.word.startswith("llvm.lifetime.end")
 
     def run(values: Sequence[Value]) -> None:
@@ -138,8 +138,7 @@ def _lifetime(machine: Machine, i: Instruction) -> Routine:
         if machine.blocks.is_hidden(block):
             raise Refused("LLVM IR: a tail call that begins or ends the lifetime of an alloca")
         machine.blocks.forget(block, 0, block.size)
-        if not ends or machine.blocks.journal is None:
-            block.dead = ends
+        machine.blocks.live(block, (block.alive, ends))
 
     return run
 
