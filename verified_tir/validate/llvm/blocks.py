@@ -17,7 +17,9 @@ from math import gcd
 from typing import Final, TypeAlias, final
 
 from verified_tir.ir.dtype import DType
+from verified_tir.validate.llvm.effects import Bar
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
+from verified_tir.validate.llvm.parts import Parts
 from verified_tir.validate.llvm.syntax import FLOATS, IntType, PointerType, Scalar
 from verified_tir.validate.memory import Refused
 
@@ -72,76 +74,6 @@ class Block:
         self.alive, self.dead = life
 
 
-@final
-class Parts:
-    """Integers taken apart and put together."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self._parts: dict[tuple[Lane, int], tuple[Lane, ...]] = {}
-        self._whole: dict[tuple[Lane, ...], Lane] = {}
-
-    def split(self, lane: Lane, bits: int, part: int) -> tuple[Lane, ...]:
-        """The parts of ``bits`` bits, ``part`` each, the lowest first."""
-        count = bits // part
-        if count == 1:
-            return (lane,)
-        if lane == UNDEF:
-            return (UNDEF,) * count
-        if lane >= 0:
-            mask = (1 << part) - 1
-            return tuple([(lane >> (k * part)) & mask for k in range(count)])
-        found = self._parts.get((lane, part))
-        if found is None:
-            found = self._finer(lane, bits, part) or self._made(lane, bits, part, count)
-            self._parts[lane, part] = found
-            self._whole[found] = lane
-        return found
-
-    def _finer(self, lane: Lane, bits: int, part: int) -> tuple[Lane, ...] | None:
-        """By way of parts that are known and larger."""
-        for larger in (32, 16, 8):
-            if part < larger < bits and (lane, larger) in self._parts:
-                return tuple([p for piece in self._parts[lane, larger] for p in self.split(piece, larger, part)])
-        return None
-
-    def _made(self, lane: Lane, bits: int, part: int, count: int) -> tuple[Lane, ...]:
-        g, wide = self.graph, integer(bits, "uint")
-        narrow = integer(part, "uint")
-        number = g.reinterpret(lane, wide) if g.dtypes[~lane].is_float else lane
-        return tuple(
-            [g.cast(wide, narrow, g.binary("shr", wide, number, k * part) if k else number) for k in range(count)]
-        )
-
-    def join(self, parts: Sequence[Lane], part: int) -> Lane:
-        """The number with these parts, the lowest first; undefined if one of them is."""
-        if len(parts) == 1:
-            return parts[0]
-        if all(p >= 0 for p in parts):
-            return sum(p << (k * part) for k, p in enumerate(parts))
-        if UNDEF in parts:
-            return UNDEF
-        key = tuple(parts)
-        found = self._whole.get(key)
-        if found is None:
-            found = self._joined(parts, part)
-            self._parts[found, part] = key
-            self._whole[key] = found
-        return found
-
-    def _joined(self, parts: Sequence[Lane], part: int) -> Lane:
-        g, bits = self.graph, part * len(parts)
-        wide, narrow = integer(bits, "uint"), integer(part, "uint")
-        total: Lane = 0
-        for k, p in enumerate(parts):
-            number = g.reinterpret(p, narrow) if p < 0 else p
-            moved = g.cast(narrow, wide, number) if number < 0 else number
-            if k:
-                moved = g.binary("shl", wide, moved, k * part) if moved < 0 else moved << (k * part)
-            total = g.binary("bitor", wide, total, moved) if total else moved
-        return total
-
-
 _SEVERAL: Final = -1  # parts that read a byte
 
 
@@ -181,7 +113,7 @@ class Blocks:
     """All blocks of a run, by their numbers; ``journal``, if there is one, remembers what stores overwrote, and
     ``lives`` how it stood with the life of blocks; ``fill`` is in fresh ones.
 
-    ``unread`` and ``unwritten``: blocks up to this number may not be read, or written (``memory(…)`` of a function).
+    ``unread`` and ``unwritten``: blocks that may not be read, or written (``memory(…)`` of a function).
     ``hidden`` are ranges of numbers, the last ones included: functions that made tail calls have their allocas there.
     """
 
@@ -193,7 +125,8 @@ class Blocks:
         self.logs: list[Log] = []
         self.cells = 0
         self.fill: Lane = UNDEF
-        self.unread = self.unwritten = 0
+        self.unread: Bar = (0, 0)
+        self.unwritten: Bar = (0, 0)
         self.hidden: list[tuple[int, int]] = []
 
     def new(self, name: str, size: int, align: int, unit: int = 0) -> Block:
@@ -269,8 +202,8 @@ class Blocks:
         block, offset = self.find(address, width * len(lanes), "store")
         if block.readonly:
             raise Undefined(f"store to {block.name}, which is declared readonly")
-        if block.serial <= self.unwritten:
-            raise Undefined(f"store to {block.name} in a function that is declared to write no memory")
+        if block.serial <= self.unwritten[1]:
+            _barred(f"store to {block.name}", "write", sure=block.serial <= self.unwritten[0])
         if self.hidden:
             self._seen(block, "store")
         if block.dead is None:
@@ -292,8 +225,8 @@ class Blocks:
 
     def _readable(self, address: Lane, size: int) -> tuple[Block, int]:
         block, offset = self.find(address, size, "load")
-        if block.serial <= self.unread and not block.name.startswith("@"):
-            raise Undefined(f"load of {block.name} in a function that is declared to read no memory")
+        if block.serial <= self.unread[1] and not block.name.startswith("@"):
+            _barred(f"load of {block.name}", "read", sure=block.serial <= self.unread[0])
         if self.hidden:
             self._seen(block, "load")
         return block, offset
@@ -379,6 +312,13 @@ class Blocks:
     def _note(self, block: Block, offset: int, size: int, *, write: bool) -> None:
         for log in self.logs:
             log.note(block, offset, size, write=write)
+
+
+def _barred(what: str, word: str, *, sure: bool) -> None:
+    """An access that ``memory(…)`` excludes, or may exclude."""
+    if sure:
+        raise Undefined(f"{what} in a function that is declared to {word} no memory")
+    raise Refused(f"LLVM IR: {what} in a function that is declared to {word} no memory, or only that of arguments")
 
 
 def _bytes(kind: Scalar) -> int:

@@ -11,6 +11,7 @@ from typing import Final, final
 
 from verified_tir.validate.llvm.blocks import Blocks, Undefined
 from verified_tir.validate.llvm.code import Arrival, BlockCode, Code, Registers, Value, is_scalar
+from verified_tir.validate.llvm.effects import EITHER, Bars
 from verified_tir.validate.llvm.floats import Floats
 from verified_tir.validate.llvm.forks import fork
 from verified_tir.validate.llvm.graph import UNDEF, Graph, Lane, integer
@@ -65,6 +66,7 @@ class Machine:
         self.forked: set[tuple[int, str]] = set()
         self.depth = 0
         self.frame = 0  # blocks up to this number were there before the function that runs was called
+        self.bars, self.way = Bars(), EITHER
         names = list(module.functions)
         self.addresses = {name: _FUNCTIONS + 16 * k for k, name in enumerate(names)}
         self.named = {address: name for name, address in self.addresses.items()}
@@ -169,15 +171,14 @@ class Machine:
         for slot, value, one in zip(code.parameters, arguments, code.function.parameters, strict=True):
             registers[slot] = promised(self, one.promised, one.type, value, f"the parameter {one.name} of {name}")
         blocks = self.blocks
-        first, barred, frame = len(blocks.blocks), (blocks.unread, blocks.unwritten), self.frame
-        self.frame = first
-        blocks.unread = blocks.unread if code.function.reads else first
-        blocks.unwritten = blocks.unwritten if code.function.writes else first
+        first, barred, outer = len(blocks.blocks), (blocks.unread, blocks.unwritten), (self.frame, self.bars, self.way)
+        self.frame, self.bars, self.way = first, self.bars.inside(self.way, code.function.effects, first), EITHER
+        blocks.unread, blocks.unwritten = self.bars.of(EITHER)
         try:
             arrival = self.run(code, registers, code.function.entry, "", None)
         finally:
             self.depth -= 1
-            self.frame, (blocks.unread, blocks.unwritten) = frame, barred
+            (self.frame, self.bars, self.way), (blocks.unread, blocks.unwritten) = outer, barred
         for serial in range(first + 1, len(self.blocks.blocks) + 1):
             block = self.blocks.blocks[serial]
             if block.name.startswith("%"):

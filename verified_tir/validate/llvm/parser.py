@@ -9,14 +9,15 @@ use and the optimised text then shows (``noalias``, ``!alias.scope``), or that s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import takewhile
 from typing import Final
 
 from verified_tir.validate.llvm.attributes import read_attributes
+from verified_tir.validate.llvm.effects import allowed
 from verified_tir.validate.llvm.instructions import read_instruction
 from verified_tir.validate.llvm.lexer import Reader
-from verified_tir.validate.llvm.syntax import Block, Function, Global, Instruction, Module, Parameter, Type
+from verified_tir.validate.llvm.syntax import ANY_EFFECTS, Block, Function, Global, Instruction, Module, Parameter, Type
 from verified_tir.validate.llvm.target import check_target
 from verified_tir.validate.llvm.values import read_constant, read_type
 
@@ -108,19 +109,8 @@ def _check_group(line: str) -> None:
 def _check_call(line: str, groups: Mapping[str, str]) -> None:
     """What a call promises of memory must go without saying, as it does for operations on numbers."""
     effects = [effect for g in _GROUP.findall(line) for effect in _MEMORY.findall(groups[g])]
-    if effects and _allowed(effects) != (True, True) and (_ACCESS.search(line) or "@llvm." not in line):
+    if allowed(effects) != ANY_EFFECTS and (_ACCESS.search(line) or "@llvm." not in line):
         raise Reader(line.strip()).refused(f"the attribute 'memory({effects[0]})' of a call")
-
-
-def _allowed(effects: Iterable[str]) -> tuple[bool, bool]:
-    """Whether ``memory(…)`` allows to read, and to write, some memory that a program can see."""
-    reads = writes = True
-    for effect in effects:
-        parts = [part.rpartition(":") for part in effect.split(",")]
-        ways = {how.strip() for place, _, how in parts if place.strip() not in ("inaccessiblemem", "errnomem")}
-        reads = reads and not ways.isdisjoint(("read", "readwrite"))
-        writes = writes and not ways.isdisjoint(("write", "readwrite"))
-    return reads, writes
 
 
 def _global(r: Reader) -> Global:
@@ -161,8 +151,7 @@ def _function(r: Reader, lines: list[str], effects: list[str]) -> Function:
         if r.take() == "align":
             r.number()
     blocks = _blocks(lines, sum(p.name.isdigit() for p in parameters))
-    reads, writes = _allowed(effects)
-    return Function(name, result, tuple(parameters), blocks, next(iter(blocks)), promised, reads, writes, fast)
+    return Function(name, result, tuple(parameters), blocks, next(iter(blocks)), promised, allowed(effects), fast)
 
 
 def _parameter(r: Reader, number: int) -> Parameter:

@@ -247,9 +247,21 @@ class Global:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Effects:
+    """Whether memory that was there before a call may be read, and written: by addresses computed from the arguments,
+    and by others."""
+
+    reads: tuple[bool, bool] = (True, True)
+    writes: tuple[bool, bool] = (True, True)
+
+
+ANY_EFFECTS = Effects()
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Function:
-    """A function; ``promised`` is said of its result, ``reads`` and ``writes`` of memory that was there before a call;
-    ``fast``: it has the calling convention ``fastcc``."""
+    """A function; ``promised`` is said of its result; ``fast``: it has the calling convention ``fastcc``."""
 
     name: str
     result: Type
@@ -257,8 +269,7 @@ class Function:
     blocks: dict[str, Block]
     entry: str
     promised: Attributes = NOTHING
-    reads: bool = True
-    writes: bool = True
+    effects: Effects = ANY_EFFECTS
     fast: bool = False
 
 

@@ -9,6 +9,7 @@ from typing import Final, final
 from verified_tir.validate.llvm.addresses import getelementptr
 from verified_tir.validate.llvm.calls import call
 from verified_tir.validate.llvm.code import BlockCode, Code, Registers, Step, Value, is_scalar
+from verified_tir.validate.llvm.effects import Ways
 from verified_tir.validate.llvm.graph import UNDEF, Lane
 from verified_tir.validate.llvm.instructions import CASTS, FLOAT, INTEGER
 from verified_tir.validate.llvm.machine import Machine
@@ -53,7 +54,7 @@ class _Translator:
         self.names: dict[str, int] = {}
         self.template: Registers = []
         self._constants: dict[Constant, int] = {}
-        self.barred = barred(function)
+        self.barred, self.ways = barred(function), Ways(function)
 
     def code(self) -> Code:
         parameters = tuple([self._name(p.name) for p in self.function.parameters])
@@ -91,7 +92,7 @@ class _Translator:
             tuple([self.target(phi) for phi in block.phis]),
             {label: tuple(found) for label, found in sources.items()},
             tuple([phi.type for phi in block.phis]),
-            tuple([self.step(i) for i in block.body]),
+            tuple([self.ways.confined(self.machine, i, self.step(i)) for i in block.body]),
             self._end(block.end),
         )
 
