@@ -44,9 +44,31 @@ def read_attributes(r: Reader) -> Attributes:
                 found = replace(found, nonnull=True)
             case "returned":
                 found = replace(found, returned=True)
-            case _ if r.here == "(":
-                r.skip_parentheses()
+            case "nocapture":
+                found = replace(found, ways=frozenset())
+            case "captures":
+                found = replace(found, ways=_ways(r))
+            case "noalias":
+                pass
+            case _:
+                found = replace(found, unchecked=found.unchecked | {word})
     return found
+
+
+def _ways(r: Reader) -> frozenset[str] | None:
+    """``(none)``, ``(address)``, ``(address, ret: address, provenance)``; ``None`` if all are allowed.
+
+    An address that is compared with null only, or only read through later, is taken for one that is not captured.
+    """
+    ways, result, separate = set[str](), set[str](), False
+    r.expect("(")
+    while not r.accept(")"):
+        word = r.take()
+        separate = separate or word == "ret"
+        (result if separate else ways).add(word)
+    everywhere = ways & {"address", "provenance"}
+    returned = "provenance" in (result if separate else ways)
+    return None if "provenance" in ways and returned else frozenset(everywhere | ({"ret"} if returned else set()))
 
 
 def _in_parentheses(r: Reader) -> int:

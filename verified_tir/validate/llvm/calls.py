@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from verified_tir.validate.llvm.blocks import Undefined
 from verified_tir.validate.llvm.code import Registers, Step, Value
+from verified_tir.validate.llvm.declarations import unsaid
 from verified_tir.validate.llvm.graph import UNDEF
 from verified_tir.validate.llvm.intrinsics import lanewise, reduction
 from verified_tir.validate.llvm.machine import Machine
 from verified_tir.validate.llvm.memory_calls import MEMORY_CALLS
-from verified_tir.validate.llvm.promises import mismatch, promised
+from verified_tir.validate.llvm.promises import accessed, mismatch, promised
 from verified_tir.validate.llvm.syntax import NOTHING, Instruction
 from verified_tir.validate.llvm.threads import PARALLEL, run_parallel
 from verified_tir.validate.memory import Refused
@@ -26,7 +28,9 @@ def call(machine: Machine, i: Instruction, d: int, places: Sequence[int]) -> Ste
         routine = _without_allocas(machine, routine)
     result, *said = i.promises
     kinds = [o.type for o in i.operands]
-    checked = [k for k, promise in enumerate(said) if promise != NOTHING and not i.word.startswith("llvm.")]
+    checked = [k for k, promise in enumerate(said) if promise != NOTHING]
+    if i.word and i.word not in machine.module.functions:
+        _check_promises(i)
     what = f"a value of the call of {i.word or 'a pointer'}"
 
     def step(r: Registers) -> None:
@@ -34,7 +38,7 @@ def call(machine: Machine, i: Instruction, d: int, places: Sequence[int]) -> Ste
         for k in checked:
             values[k] = promised(machine, said[k], kinds[k], values[k], what)
         found = routine(values)
-        if d >= 0 or (found is not None and result.noundef):
+        if d >= 0 or (found is not None and result != NOTHING):
             found = UNDEF if found is None else found
             found = promised(machine, result, i.type, found, what)
         if d >= 0:
@@ -72,12 +76,24 @@ def _routine(machine: Machine, i: Instruction) -> Routine:
     return lanewise(machine, i)
 
 
+def _check_promises(i: Instruction) -> None:
+    """What a call promises of what it hands to a function that is defined elsewhere, beyond what is checked."""
+    known = i.word.startswith("llvm.")
+    reads, writes = accessed(i)
+    for k, promise in enumerate(i.promises[1:]):
+        own = unsaid(i.word, k, promise)
+        if known:  # LLVM's own functions keep no address, and do nothing to memory but this
+            own = replace(own, ways=None, readonly=own.readonly and k == writes, writeonly=own.writeonly and k == reads)
+        if own.readonly or own.writeonly or own.initializes or own.returned or own.unchecked or own.ways is not None:
+            raise Refused(f"LLVM IR: what a call promises of an argument: {i.text[:120]}")
+
+
 def _without_allocas(machine: Machine, routine: Routine) -> Routine:
     """A tail call, which promises not to access what the function that makes it has on its stack."""
     blocks = machine.blocks
 
     def run(values: Sequence[Value]) -> Value | None:
-        blocks.hidden.append((machine.frame, len(blocks.blocks)))
+        blocks.hidden.append((machine.running[-1][1], len(blocks.blocks)))
         try:
             return routine(values)
         finally:
@@ -132,6 +148,8 @@ def _free(machine: Machine, values: Sequence[Value]) -> None:
     if address == 0:
         return
     block, offset = machine.blocks.find(address, 0, "free")
+    if any("nofree" in f.rules and block.serial <= first for f, first in machine.running):
+        raise Refused("LLVM IR: memory is freed in a function that is declared nofree")
     if offset or block.name != "memory on the heap":
         raise Undefined("free of what is no beginning of memory on the heap")
     machine.blocks.live(block, (False, block.dead))

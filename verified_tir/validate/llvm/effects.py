@@ -6,7 +6,7 @@ not always known which: what is loaded from memory may have been an argument onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
@@ -79,10 +79,10 @@ def _least(bar: Bar, allows: bool, first: int) -> Bar:
 class Ways:
     """What the addresses in a function are computed from, if that makes a difference."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
         effects = function.effects
         self.matters = effects.reads[0] != effects.reads[1] or effects.writes[0] != effects.writes[1]
-        self._argument, self._other = _origins(function) if self.matters else (set[str](), set[str]())
+        self._argument, self._other = _origins(function, functions) if self.matters else (set[str](), set[str]())
 
     def confined(self, machine: Machine, i: Instruction, step: Step) -> Step:
         """The step of an instruction, held to what may be accessed by way of its addresses."""
@@ -115,12 +115,14 @@ def _handed_on(i: Instruction) -> Callable[[Registers], None]:
     return run
 
 
-def _origins(function: Function) -> tuple[set[str], set[str]]:
+def _origins(function: Function, functions: Mapping[str, Function]) -> tuple[set[str], set[str]]:
     """The registers that may be computed from the function's arguments, and from something that was not made in it."""
     code = [i for block in function.blocks.values() for i in (*block.phis, *block.body) if i.result is not None]
     made = {i.result: () for i in code if i.opcode == "alloca" or (i.opcode == "call" and i.word in HEAP)}
     found = {i.result for i in code if has_address(i.type) and i.opcode in ("load", "call", "inttoptr")} - made.keys()
-    sources = {name: [o for o in known if isinstance(o, Register)] for name, known in sources_of(function).items()}
+    sources = {
+        name: [o for o in known if isinstance(o, Register)] for name, known in sources_of(function, functions).items()
+    }
     sources.update({name: [_SOMETHING] for name in found if name is not None})
     sources.update({name: [] for name in made if name is not None})
     given = {p.name for p in function.parameters if has_address(p.type)}

@@ -29,7 +29,7 @@ class _Way:
 
 def fork(machine: Machine, code: Code, r: Registers, block: BlockCode, ways: Sequence[tuple[Lane, str]]) -> Arrival:
     """Run all ways to where they meet, and merge what they leave."""
-    key = (machine.depth, block.name)
+    key = (len(machine.running), block.name)
     if key in machine.forked:
         raise Refused("LLVM IR: how often a loop runs depends on data")
     stop = code.joins[block.name]

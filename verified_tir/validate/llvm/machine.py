@@ -64,8 +64,7 @@ class Machine:
         self.events: dict[tuple[Lane, Lane], str] = {}
         self.codes: dict[str, Code] = {}
         self.forked: set[tuple[int, str]] = set()
-        self.depth = 0
-        self.frame = 0  # blocks up to this number were there before the function that runs was called
+        self.running: list[tuple[Function, int]] = []
         self.bars, self.way = Bars(), EITHER
         names = list(module.functions)
         self.addresses = {name: _FUNCTIONS + 16 * k for k, name in enumerate(names)}
@@ -162,23 +161,25 @@ class Machine:
         code = self.codes.get(name)
         if code is None:
             code = self.codes[name] = self.translate(self, self.module.functions[name])
-        self.depth += 1
-        if self.depth > _DEEPEST:
+        if len(self.running) == _DEEPEST:
             raise Refused("LLVM IR: calls are nested too deeply")
+        if "norecurse" in code.function.rules and any(f is code.function for f, _ in self.running):
+            raise Undefined(f"{name} calls itself, though it is declared norecurse")
         registers = code.template[:]
         if len(arguments) != len(code.parameters):
             raise Undefined(f"{name} is called with another number of arguments")
         for slot, value, one in zip(code.parameters, arguments, code.function.parameters, strict=True):
             registers[slot] = promised(self, one.promised, one.type, value, f"the parameter {one.name} of {name}")
         blocks = self.blocks
-        first, barred, outer = len(blocks.blocks), (blocks.unread, blocks.unwritten), (self.frame, self.bars, self.way)
-        self.frame, self.bars, self.way = first, self.bars.inside(self.way, code.function.effects, first), EITHER
+        first, barred, outer = len(blocks.blocks), (blocks.unread, blocks.unwritten), (self.bars, self.way)
+        self.bars, self.way = self.bars.inside(self.way, code.function.effects, first), EITHER
         blocks.unread, blocks.unwritten = self.bars.of(EITHER)
+        self.running.append((code.function, first))
         try:
             arrival = self.run(code, registers, code.function.entry, "", None)
         finally:
-            self.depth -= 1
-            (self.frame, self.bars, self.way), (blocks.unread, blocks.unwritten) = outer, barred
+            self.running.pop()
+            (self.bars, self.way), (blocks.unread, blocks.unwritten) = outer, barred
         for serial in range(first + 1, len(self.blocks.blocks) + 1):
             block = self.blocks.blocks[serial]
             if block.name.startswith("%"):

@@ -9,37 +9,22 @@ use and the optimised text then shows (``noalias``, ``!alias.scope``), or that s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
 from verified_tir.validate.llvm.attributes import read_attributes
-from verified_tir.validate.llvm.effects import allowed
+from verified_tir.validate.llvm.declarations import LINKAGE, check_call, check_declaration, effects_of, rules_of
 from verified_tir.validate.llvm.instructions import read_instruction
 from verified_tir.validate.llvm.lexer import Reader
-from verified_tir.validate.llvm.syntax import ANY_EFFECTS, Block, Function, Global, Instruction, Module, Parameter, Type
+from verified_tir.validate.llvm.syntax import Block, Function, Global, Instruction, Module, Parameter, Type
 from verified_tir.validate.llvm.target import check_target
 from verified_tir.validate.llvm.values import read_constant, read_type
 
 KERNEL: Final = "vtir_kernel"
 """The name of the function in a module that implements a program."""
-_HARMLESS_LINES: Final = ("source_filename", "declare ", "!", ";")
-_LINKAGE: Final = frozenset({
-    "internal", "private", "linkonce_odr", "dso_local", "hidden", "fastcc", "ccc", "local_unnamed_addr", "unnamed_addr",
-})  # fmt: skip
-_FUNCTION_WORDS: Final = frozenset({
-    "nounwind", "nofree", "norecurse", "nosync", "mustprogress", "willreturn", "memory", "nocallback", "speculatable",
-    "nocreateundeforpoison", "allocsize", "allockind", "inlinehint", "alwaysinline", "noinline", "cold", "hot",
-})  # fmt: skip
-_FUNCTION_KEYS: Final = frozenset({
-    "target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width", "tune-cpu", "alloc-family",
-    "vector-function-abi-variant",
-})  # fmt: skip
+_HARMLESS_LINES: Final = ("source_filename", "!", ";")
 _NAME: Final = re.compile(r'@(?:"[^"]*"|[-\w.$]+)')
-_GROUP: Final = re.compile(r"(?<=\s)#\d+")
-_MEMORY: Final = re.compile(r"\bmemory\(([^()]*)\)")
-_ACCESS: Final = re.compile(r"@llvm\.(?:mem|masked|lifetime)")
-_PARENTHESES: Final = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)")
 
 
 def parse(text: str, root: str = KERNEL) -> Module:
@@ -48,6 +33,7 @@ def parse(text: str, root: str = KERNEL) -> Module:
     :raises Refused: at the first thing there that is not known; the message shows the line.
     """
     definitions: dict[str, list[str]] = {}
+    declared: dict[str, str] = {}
     constants: dict[str, str] = {}
     groups: dict[str, str] = {}
     target: list[str] = []
@@ -59,6 +45,8 @@ def parse(text: str, root: str = KERNEL) -> Module:
             constants[_name(line)] = line
         elif line.startswith("target "):
             target.append(line)
+        elif line.startswith("declare "):
+            declared[_name(line)] = line
         elif line.startswith("define "):
             definitions[_name(line)] = [line, *takewhile(lambda inner: inner != "}", lines)]
         elif line.strip() and not line.startswith(_HARMLESS_LINES):
@@ -73,14 +61,14 @@ def parse(text: str, root: str = KERNEL) -> Module:
         seen.add(name)
         if name in definitions:
             head, *body = definitions[name]
-            for group in sorted({g for line in (head, *body) for g in _GROUP.findall(line)}):
-                _check_group(groups[group])
             for line in body:
-                _check_call(line, groups)
-            effects = [effect for g in _GROUP.findall(head) for effect in _MEMORY.findall(groups[g])]
-            function = _function(Reader(head), body, effects)
-            module.functions[function.name] = function
+                check_call(line, groups)
+            made = _function(Reader(head), body)
+            rules = rules_of(head, groups) | made.rules
+            module.functions[made.name] = replace(made, effects=effects_of(head, groups), rules=rules)
             wanted += [n[0] for line in body for n in _NAME.finditer(line)]
+        elif name in declared:
+            check_declaration(declared[name], name[1:].strip('"'), groups)
         elif name in constants:
             one = _global(Reader(constants[name]))
             module.globals[one.name] = one
@@ -94,29 +82,10 @@ def _name(line: str) -> str:
     return found[0]
 
 
-def _check_group(line: str) -> None:
-    """Attributes of functions; those that would change arithmetic are not among the known ones."""
-    inside = line[line.index("{") + 1 : line.rindex("}")]
-    for key in re.findall(r'"([^"]*)"(?:="[^"]*")?', inside):
-        if key not in _FUNCTION_KEYS:
-            raise Reader("").refused(f"the attribute {key!r} of a function")
-    words = _PARENTHESES.sub("", re.sub(r'"[^"]*"(?:="[^"]*")?', "", inside)).split()
-    for word in words:
-        if word not in _FUNCTION_WORDS:
-            raise Reader("").refused(f"the attribute {word!r} of a function")
-
-
-def _check_call(line: str, groups: Mapping[str, str]) -> None:
-    """What a call promises of memory must go without saying, as it does for operations on numbers."""
-    effects = [effect for g in _GROUP.findall(line) for effect in _MEMORY.findall(groups[g])]
-    if allowed(effects) != ANY_EFFECTS and (_ACCESS.search(line) or "@llvm." not in line):
-        raise Reader(line.strip()).refused(f"the attribute 'memory({effects[0]})' of a call")
-
-
 def _global(r: Reader) -> Global:
     name = r.take()[1:].strip('"')
     r.expect("=")
-    while r.here in _LINKAGE:
+    while r.here in LINKAGE:
         r.take()
     if r.take() != "constant":
         raise r.refused("a global that is not a constant")
@@ -129,10 +98,10 @@ def _global(r: Reader) -> Global:
     return Global(name, kind, constant, align)
 
 
-def _function(r: Reader, lines: list[str], effects: list[str]) -> Function:
+def _function(r: Reader, lines: list[str]) -> Function:
     r.expect("define")
     fast = False
-    while r.here in _LINKAGE:
+    while r.here in LINKAGE:
         fast = r.take() == "fastcc" or fast
     promised = read_attributes(r)
     result = read_type(r)
@@ -146,17 +115,20 @@ def _function(r: Reader, lines: list[str], effects: list[str]) -> Function:
             r.expect(",")
         parameters.append(_parameter(r, len(parameters)))
     while not r.accept("{"):
-        if r.kind not in ("word", "group") or (r.kind == "word" and r.here not in _LINKAGE | {"align"}):
+        if r.kind not in ("word", "group") or (r.kind == "word" and r.here not in LINKAGE | {"align"}):
             raise r.refused(f"{r.here!r}")
         if r.take() == "align":
             r.number()
     blocks = _blocks(lines, sum(p.name.isdigit() for p in parameters))
-    return Function(name, result, tuple(parameters), blocks, next(iter(blocks)), promised, allowed(effects), fast)
+    nofree = frozenset({"nofree"} if any("nofree" in p.promised.unchecked for p in parameters) else ())
+    return Function(name, result, tuple(parameters), blocks, next(iter(blocks)), promised, fast=fast, rules=nofree)
 
 
 def _parameter(r: Reader, number: int) -> Parameter:
     kind: Type = read_type(r)
     attributes = read_attributes(r)
+    if attributes.unchecked - {"nofree"}:
+        raise r.refused(f"the attribute {min(attributes.unchecked)!r} of a parameter")
     name = r.local() if r.kind == "local" else str(number)
     return Parameter(kind, name, attributes)
 

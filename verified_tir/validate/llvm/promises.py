@@ -97,12 +97,12 @@ class Barred:
     doubtful: Mapping[str, Attributes]
 
 
-def barred(function: Function) -> Barred:
+def barred(function: Function, functions: Mapping[str, Function]) -> Barred:
     """What may not be done through the registers of a function."""
     given = {p.name: p.promised for p in function.parameters if p.promised.readonly or p.promised.writeonly}
     if not given:
         return Barred({}, {})
-    sources = sources_of(function)
+    sources = sources_of(function, functions)
     read, write = (
         held({name for name, promise in given.items() if promise.readonly}, sources),
         held({name for name, promise in given.items() if promise.writeonly}, sources),
@@ -141,17 +141,22 @@ def ruled_out(i: Instruction, known: Barred, functions: Mapping[str, Function], 
 
 def _broken(i: Instruction, known: Mapping[str, Attributes]) -> str:
     """What an access does that the attributes of its address exclude, or nothing."""
-    places = {"load": (0, -1), "store": (-1, 1)}.get(i.opcode)
-    if places is None:
-        stem = ".".join(i.word.split(".")[:3]) if i.word.startswith("llvm.masked") else ".".join(i.word.split(".")[:2])
-        places = _READ.get(stem, -1), _WRITTEN.get(stem, -1)
-    for place, does in zip(places, ("load", "store"), strict=True):
+    for place, does in zip(accessed(i), ("load", "store"), strict=True):
         address = i.operands[place] if 0 <= place < len(i.operands) else None
         promise = known.get(address.name, NOTHING) if isinstance(address, Register) else NOTHING
         if promise.writeonly if does == "load" else promise.readonly:
             word = "readonly" if does == "store" else "writeonly"
             return f"{does} at an address that is declared {word}"
     return ""
+
+
+def accessed(i: Instruction) -> tuple[int, int]:
+    """The numbers of the operands where an instruction itself reads, and writes, or -1."""
+    places = {"load": (0, -1), "store": (-1, 1)}.get(i.opcode)
+    if places is not None:
+        return places
+    stem = ".".join(i.word.split(".")[:3]) if i.word.startswith("llvm.masked") else ".".join(i.word.split(".")[:2])
+    return _READ.get(stem, -1), _WRITTEN.get(stem, -1)
 
 
 def mismatch(i: Instruction, function: Function, operands: int = 0) -> str:
@@ -166,9 +171,13 @@ def mismatch(i: Instruction, function: Function, operands: int = 0) -> str:
         return f"{function.name} is called with another calling convention"
     for promise, p in zip(i.promises[1 + operands :], function.parameters, strict=True):
         own = p.promised
-        if promise.readonly > own.readonly or promise.writeonly > own.writeonly or promise.initializes:
+        if (
+            promise.readonly > own.readonly or promise.writeonly > own.writeonly or promise.initializes
+            or promise.returned > own.returned or promise.unchecked
+            or (promise.ways is not None and (own.ways is None or not own.ways <= promise.ways))
+        ):  # fmt: skip
             raise Refused(f"LLVM IR: what a call promises of memory and {function.name} does not: {i.text[:120]}")
     return ""
 
 
-__all__ = ["Barred", "barred", "mismatch", "promised", "ruled_out"]
+__all__ = ["Barred", "accessed", "barred", "mismatch", "promised", "ruled_out"]

@@ -10,17 +10,23 @@ from verified_tir.validate.llvm.syntax import Function, Instruction, Operand, Po
 _FORGETS: Final = frozenset({"load", "alloca", "icmp", "fcmp"})
 """Results that are no address computed from an operand: memory is looked into by who stores or loads addresses, and a
 comparison tells of two addresses no more than it decides."""
+_LOADS: Final = ("llvm.masked.load.", "llvm.masked.gather.")
 Sources = Mapping[str, Sequence[Operand]]
 
 
-def sources_of(function: Function) -> dict[str, tuple[Operand, ...]]:
+def sources_of(function: Function, functions: Mapping[str, Function]) -> dict[str, tuple[Operand, ...]]:
     """By register, the operands that its value may be computed from; registers without any are left out."""
     code = (i for block in function.blocks.values() for i in (*block.phis, *block.body))
-    return {i.result: found for i in code if i.result is not None and (found := _sources(i)) is not None}
+    return {i.result: found for i in code if i.result is not None and (found := _sources(i, functions)) is not None}
 
 
-def _sources(i: Instruction) -> tuple[Operand, ...] | None:
+def _sources(i: Instruction, functions: Mapping[str, Function]) -> tuple[Operand, ...] | None:
     match i.opcode:
+        case "call" if i.word.startswith(_LOADS):
+            return None
+        case "call" if i.word in functions:  # whose parameters may be declared not to be part of the result
+            taken = zip(i.operands, functions[i.word].parameters, strict=False)
+            return tuple([o for o, p in taken if p.promised.ways is None or "ret" in p.promised.ways]) or None
         case "getelementptr" | "bitcast" | "freeze" | "ptrtoint" | "extractelement" | "extractvalue":
             return i.operands[:1]
         case "insertelement" | "insertvalue" | "shufflevector":

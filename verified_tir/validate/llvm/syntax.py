@@ -171,7 +171,8 @@ class Attributes:
     ``align``, ``nonnull`` and ``bounds`` (of a number): poison if it is false.  ``noundef``, ``dereferenceable`` (bytes
     at the address; ``or_null``: unless it is null), ``readonly`` and ``writeonly`` (what is done through the pointer):
     undefined behaviour.  ``initializes`` are ranges of bytes whose contents at entry may not be used.  ``returned``: it
-    is the function's result.
+    is the function's result.  ``ways`` are those in which an address may be captured, if it says so: by its
+    ``address``, its ``provenance``, or as the result (``ret``).  ``unchecked`` are words that nothing here looks at.
     """
 
     align: int = 1
@@ -184,6 +185,8 @@ class Attributes:
     or_null: int = 0
     initializes: tuple[tuple[int, int], ...] = ()
     returned: bool = False
+    ways: frozenset[str] | None = None
+    unchecked: frozenset[str] = frozenset()
 
 
 NOTHING = Attributes()
@@ -261,7 +264,8 @@ ANY_EFFECTS = Effects()
 @final
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function; ``promised`` is said of its result; ``fast``: it has the calling convention ``fastcc``."""
+    """A function; ``promised`` is said of its result; ``fast``: it has the calling convention ``fastcc``; ``rules`` are
+    ``nofree``, ``norecurse``, ``nosync`` and ``speculatable``."""
 
     name: str
     result: Type
@@ -271,6 +275,7 @@ class Function:
     promised: Attributes = NOTHING
     effects: Effects = ANY_EFFECTS
     fast: bool = False
+    rules: frozenset[str] = frozenset()
 
 
 @final

@@ -35,6 +35,8 @@ def run_parallel(machine: Machine, values: Sequence[Value]) -> Value:
         raise Undefined(f"{PARALLEL} of something that is not a function over a range")
     if not (isinstance(first, int) and isinstance(extent, int) and isinstance(threads, int)) or min(first, extent) < 0:
         raise Refused("LLVM IR: the range of a parallel loop depends on data")
+    if any("nosync" in f.rules for f, _ in machine.running):
+        raise Refused("LLVM IR: a parallel loop in a function that is declared nosync")
     if machine.blocks.journal is not None:
         raise Refused("LLVM IR: whether a parallel loop runs depends on data")
     if not 0 < extent <= _MASK >> 1 or threads < 1:

@@ -9,6 +9,7 @@ from typing import Final, final
 from verified_tir.validate.llvm.addresses import getelementptr
 from verified_tir.validate.llvm.calls import call
 from verified_tir.validate.llvm.code import BlockCode, Code, Registers, Step, Value, is_scalar
+from verified_tir.validate.llvm.definitions import check_definition
 from verified_tir.validate.llvm.effects import Ways
 from verified_tir.validate.llvm.graph import UNDEF, Lane
 from verified_tir.validate.llvm.instructions import CASTS, FLOAT, INTEGER
@@ -44,6 +45,7 @@ _FAST: Final[dict[str, Callable[[int, int], int]]] = {
 
 def translate(machine: Machine, function: Function) -> Code:
     """A function, ready to run."""
+    check_definition(function, machine.module.functions)
     return _Translator(machine, function).code()
 
 
@@ -54,7 +56,8 @@ class _Translator:
         self.names: dict[str, int] = {}
         self.template: Registers = []
         self._constants: dict[Constant, int] = {}
-        self.barred, self.ways = barred(function), Ways(function)
+        functions = machine.module.functions
+        self.barred, self.ways = barred(function, functions), Ways(function, functions)
 
     def code(self) -> Code:
         parameters = tuple([self._name(p.name) for p in self.function.parameters])
