@@ -329,6 +329,9 @@ class Evaluator:
 
     def _call(self, expr: Call, frame: Frame) -> Value:
         info = PURE_CALLS.get(expr.op)
+        if expr.op == "ldexp" and self.build.scales:
+            y, n = (self.terms_of(self.evaluate(a, frame)) for a in expr.args)
+            return Value(expr.type, None, self.build.ldexp(expr.type.scalar, y, n))
         if info is None:
             return Value(expr.type, None, self.calls.call(expr, frame, self))
         if len(expr.args) != info.arity:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, final
 
 import numpy as np
@@ -28,6 +29,7 @@ from verified_tir.semantics.calls import call_operation
 from verified_tir.semantics.errors import UndefinedBehaviour
 from verified_tir.semantics.memory import reinterpret
 from verified_tir.semantics.operators import binary_operation, cast_operation
+from verified_tir.semantics.rounding import rounder
 from verified_tir.semantics.values import UNDEF, Scalar
 from verified_tir.validate.terms import (
     ANY_FLOAT,
@@ -48,10 +50,13 @@ _SWAPPED: Final = {"gt": "lt", "ge": "le"}
 
 @final
 class Builder:
-    """Builds terms in bulk; every method takes and gives arrays of term numbers that broadcast against each other."""
+    """Builds terms in bulk; every method takes and gives arrays of term numbers that broadcast against each other.
 
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms
+    :param scales: whether a program's ``ldexp`` is :meth:`ldexp`, and not a call that nothing is known about.
+    """
+
+    def __init__(self, terms: Terms, *, scales: bool = False) -> None:
+        self.terms, self.scales = terms, scales
         self.operations = 0
 
     # ------------------------------------------------------------------------------------------------ binary
@@ -241,6 +246,19 @@ class Builder:
             result[rest] = self._make(name, source if target is BOOL else target, *[a[rest] for a in arrays])
         return result
 
+    def ldexp(self, dtype: DType, y: Ids, n: Ids) -> Ids:
+        """``y * 2**n``, rounded once; what is known of it is that, for constants, and nothing else."""
+        y, n = np.broadcast_arrays(y, n)
+        self.operations += y.size
+        result: Ids = np.where((y == UNDEF_ID) | (n == UNDEF_ID), UNDEF_ID, np.int64(-1))
+        const = (result < 0) & self.terms.is_const(y) & self.terms.is_const(n)
+        if const.any():
+            result[const] = self._fold([y[const], n[const]], partial(_ldexp, dtype), dtype)
+        rest = result < 0
+        if rest.any():
+            result[rest] = self._make("ldexp", dtype, y[rest], n[rest])
+        return result
+
     def reinterpret(self, target: DType, a: Ids) -> Ids:
         """The bytes of scalars read at another type of the same width."""
         const = self.terms.is_const(a)
@@ -301,6 +319,14 @@ def _take(result: Ids, where: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], v
     free = where & (result < 0)
     if free.any():
         result[free] = value[free] if isinstance(value, np.ndarray) else value
+
+
+def _ldexp(dtype: DType, y: float, n: int) -> float:
+    """Exact in float64 before float32 is rounded to, but where both are zero."""
+    try:
+        return float(rounder(dtype)(math.ldexp(y, max(-5000, min(n, 5000)))))
+    except OverflowError:
+        return math.copysign(math.inf, y)
 
 
 def _result(op: str, dtype: DType) -> DType:

@@ -280,7 +280,7 @@ def arity(op: str) -> int:
         return 1
     binary = (
         "add", "sub", "mul", "div", "floordiv", "floormod", "truncdiv", "truncmod", "min", "max", "bitand", "bitor",
-        "bitxor", "shl", "shr", "eq", "lt", "le", "pow", "atan2", "join",
+        "bitxor", "shl", "shr", "eq", "lt", "le", "pow", "atan2", "ldexp", "join",
     )  # fmt: skip
     return 2 if op in binary or op.startswith("overflow ") else 1
 

@@ -9,7 +9,7 @@ once (their text is the same).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, final
 
 from verified_tir.logic.smtlib import Script
@@ -138,8 +138,10 @@ class Judge:
 
     def _ask_both(self, a: int, b: int, cut: Iterable[int], given: Sequence[tuple[int, int]], view: View) -> bool:
         """First with hard operators as functions that nothing is known about."""
-        cut = tuple(cut)
+        cut = frozenset(cut)
         for abstract in (True, False):
+            if not abstract and self._scales(cut, a, b):
+                return False
             question = Question(self.terms, self.forms.operands, cut, abstract=abstract)
             if self._ask(question.refines(a, b, given, view), hard=question.hard):
                 return True
@@ -162,8 +164,14 @@ class Judge:
         given = self._relevant(guard, condition)
         return any(
             self._ask(Question(self.terms, self.forms.operands, abstract=abstract).never(guard, condition, given))
-            for abstract in (True, False)
+            for abstract in ((True,) if self._scales(frozenset(), guard, condition) else (True, False))
         )
+
+    def _scales(self, cut: Collection[int], *roots: int) -> bool:
+        """Whether terms depend on an ``ldexp`` above a cut, of which the solver knows nothing: then it is of no use to
+        know everything of the polynomial beneath, which takes a solver longer than anybody waits."""
+        inside = beneath(roots, lambda k: () if k in cut else self.forms.operands(k))
+        return any(self.terms.op_of(k) == "ldexp" for k in inside if k not in cut)
 
     def _relevant(self, *roots: int) -> list[tuple[int, int]]:
         """What the program may not do, as far as it is about the same inputs."""

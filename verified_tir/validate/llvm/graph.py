@@ -239,6 +239,8 @@ class Graph:
                 return self.bits(result, a)
             case "call":
                 return build.call(op, dtype, result, [a, b, c][: 3 if op == "fma" else 1])
+            case "ldexp":
+                return build.ldexp(dtype, a, b)
             case "is_undef":
                 return np.where(a == UNDEF_ID, self.terms.true, build.opaque("is_undef", BOOL, a))
             case _:

@@ -7,11 +7,10 @@ from functools import partial
 from typing import Final
 
 from verified_tir.ir.dtype import BOOL, FLOAT32, DType
-from verified_tir.ir.floats import exponent_bits, significand_bits
 from verified_tir.validate.llvm.code import Value, is_scalar
 from verified_tir.validate.llvm.graph import UNDEF, Lane, integer, signed
 from verified_tir.validate.llvm.machine import Machine
-from verified_tir.validate.llvm.syntax import FLOATS, FloatType, Instruction, IntType, scalars
+from verified_tir.validate.llvm.syntax import FLOATS, FloatType, Instruction, IntType, Type, scalars
 from verified_tir.validate.memory import Refused
 
 _FLOAT: Final = {
@@ -52,7 +51,7 @@ def _operation(machine: Machine, name: str, i: Instruction) -> Operation:
     stem = name.split(".", maxsplit=1)[0]
     if i.word.startswith("llvm."):
         if isinstance(kind, FloatType):
-            found = _float(machine, stem, FLOATS[kind.name])
+            found = _float(machine, stem, FLOATS[kind.name], [o.type for o in i.operands])
         elif isinstance(kind, IntType):
             found = _integer(machine, stem, kind.bits)
         else:
@@ -63,7 +62,7 @@ def _operation(machine: Machine, name: str, i: Instruction) -> Operation:
     raise Refused(f"LLVM IR: calls of {i.word or 'a pointer'} are not followed{why}")
 
 
-def _float(machine: Machine, stem: str, dtype: DType) -> Operation | None:
+def _float(machine: Machine, stem: str, dtype: DType, kinds: Sequence[Type]) -> Operation | None:
     g = machine.graph
     floats = machine.floats
     if stem in _FLOAT and dtype.bits == 16 and stem != "fabs":
@@ -82,29 +81,18 @@ def _float(machine: Machine, stem: str, dtype: DType) -> Operation | None:
         case "copysign":
             return partial(_copysign, machine, dtype)
         case "ldexp" if dtype.bits > 16:
-            return partial(_scaled, machine, dtype)
+            return partial(_ldexp, machine, dtype, integer(scalars(kinds[1])[0].bits))
         case "is":  # llvm.is.fpclass
             return partial(_fpclass, machine, dtype)
     return None
 
 
-def _scaled(machine: Machine, dtype: DType, x: Lane, n: Lane) -> Lane:
-    """``ldexp``, as the product of x and two powers of two, which is what expansions have in its place.
-
-    That is ``x * 2**n`` rounded once only for x near 1, and n up to twice the exponents of the type.  Nothing but the
-    code of expansions calls it, which keeps to that (``semantics.intrinsics.words.scaled``).
-    """
-    bits, none = dtype.bits, frozenset[str]()
-    fraction = significand_bits(dtype) - 1
-    compute = machine.integers.binary
-
-    def power(k: Lane) -> Lane:
-        biased = compute("add", bits, none, k, (1 << (exponent_bits(dtype) - 1)) - 1)
-        return machine.graph.reinterpret(compute("shl", bits, none, biased, fraction), dtype)
-
-    half = compute("ashr", bits, none, n, 1)
-    first = machine.floats.binary("fmul", dtype, x, power(half))
-    return machine.floats.binary("fmul", dtype, first, power(compute("sub", bits, none, n, half)))
+def _ldexp(machine: Machine, dtype: DType, integers: DType, x: Lane, n: Lane) -> Lane:
+    """``x * 2**n``, rounded once; of the program's expansions it is known where they have it (``reference.py``)."""
+    g = machine.graph
+    if not g.build.scales:
+        raise Refused("LLVM IR: llvm.ldexp of a program that calls a function of that name")
+    return g.node("ldexp", "", dtype, dtype, g.at(x, dtype), g.at(n, integers))
 
 
 def _propagating(machine: Machine, stem: str, dtype: DType, x: Lane, y: Lane) -> Lane:

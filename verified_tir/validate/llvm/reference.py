@@ -1,6 +1,8 @@
 """The program in the words of machine code: operators that the emitter writes as several instructions.
 
-Three equalities are used.  A transcendental function *is* its expansion (``semantics/intrinsics``).  Arithmetic,
+Four equalities are used.  A transcendental function *is* its expansion (``semantics/intrinsics``).  Where an expansion
+multiplies by a power of two, in two steps, it keeps to arguments with which that is ``ldexp`` (``words.scaled``); of
+other products this is not true, so it is used of expansions only, and only if the machine has ``ldexp``.  Arithmetic,
 square roots and comparisons of 16-bit floats equal those of float32, rounded back: 24 >= 2 * 11 + 2 bits (S. A.
 Figueroa, "When is double rounding innocuous?", 1995); so do casts from integers that float32 holds exactly, or that
 are far beyond the largest float16.  They are theorems about the program's own meaning, and are applied to it before
@@ -9,30 +11,47 @@ it is executed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from verified_tir.ir.dtype import DType
 from verified_tir.ir.expr import COMPARE_OPS, Binary, Call, Cast, Expr, Select
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import Node
-from verified_tir.ir.visit import rewrite
+from verified_tir.ir.visit import nodes_of, rewrite
 from verified_tir.semantics.intrinsics import EXPANDED, expand
+from verified_tir.semantics.intrinsics.words import as_scaled
 
 _ROUNDED: Final = frozenset({"sqrt", "floor", "ceil", "trunc", "nearbyint"})
 _TESTS: Final = frozenset({"isnan", "isinf", "isfinite"})
 
 
-def in_machine_words(func: PrimFunc) -> PrimFunc:
-    """The function with expansions for calls, and float32 for 16-bit floats; its results are the same."""
-    return replace(func, body=rewrite(func.body, _expanded))
+def scales(func: PrimFunc, text: str) -> bool:
+    """Whether a text has ``ldexp`` for products in expansions; a program that calls a function of that name has it not
+    from there."""
+    return "@llvm.ldexp." in text and not any(call.op == "ldexp" for call in nodes_of(func.body, Call))
 
 
-def _expanded(node: Node) -> Node | None:
+def in_machine_words(func: PrimFunc, *, scales: bool) -> PrimFunc:
+    """The function with expansions for calls, and float32 for 16-bit floats; its results are the same.
+
+    :param scales: whether expansions multiply by powers of two with ``ldexp``.
+    """
+    return replace(func, body=rewrite(func.body, partial(_expanded, _scaling if scales else None)))
+
+
+def _expanded(scaling: Callable[[Node], Node | None] | None, node: Node) -> Node | None:
     match node:
         case Call(op=op, args=args) if op in EXPANDED and args[0].dtype.is_float:
-            return rewrite(expand(op, args), _narrow)
+            return rewrite(expand(op, args, scaling), _narrow)
     return _narrow(node)
+
+
+def _scaling(node: Node) -> Expr | None:
+    found = as_scaled(node)
+    return None if found is None else Call(found[0].dtype, "ldexp", found)
 
 
 def _narrow(node: Node) -> Node | None:

@@ -91,7 +91,7 @@ def search(kernel: Kernel, *, steps: int, most: int) -> Search:
 
 
 def _replay(kernel: Kernel, arguments: dict[str, Any], expected: Outcome | AssertionFailed) -> Different | str:
-    graph = Graph(Builder(Terms()))
+    graph = Graph(Builder(Terms(), scales=True))
     side = kernel.side
     data = [p for p in side.params if p.buffer is not None or p.var not in side.values]
     contents = {p.position: _terms(graph.terms, p, arguments) for p in data}

@@ -96,6 +96,8 @@ class Simulation:
             return self._joined(result, rows[0], rows[1])
         if op == "bits":  # of what may be a part of a NaN, which has none: such a part is undef already
             return rows[0]
+        if op == "ldexp":
+            return build.ldexp(dtype, *rows)
         if len(rows) == 2:
             return build.binary(op, dtype, *rows)
         name, _, source = op.partition(":")

@@ -22,7 +22,7 @@ from verified_tir.validate.interface import Side, listed
 from verified_tir.validate.llvm.decide import Judge, decide
 from verified_tir.validate.llvm.graph import Graph
 from verified_tir.validate.llvm.parser import parse
-from verified_tir.validate.llvm.reference import in_machine_words
+from verified_tir.validate.llvm.reference import in_machine_words, scales
 from verified_tir.validate.llvm.replay import Kernel, search
 from verified_tir.validate.llvm.session import LLVMExit, run_kernel
 from verified_tir.validate.llvm.threads import PARALLEL
@@ -139,9 +139,9 @@ class _Run:
         return again
 
     def _judged(self, kernel: Kernel) -> Verdict:
-        build = Builder(Terms())
+        build = Builder(Terms(), scales=scales(self.func, kernel.text))
         try:
-            program = replace(kernel.side, func=in_machine_words(self.func))
+            program = replace(kernel.side, func=in_machine_words(self.func, scales=build.scales))
             first = execute(program, build, fast=True, budget=self.most_operations)
             if first.undefined is not None:
                 return Equal(vacuous=True)
