@@ -8,15 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from verified_tir import parse_func
-from verified_tir.validate.llvm import validate_llvm
+from tests.regressions.llvm_copy import against_copy
 from verified_tir.validate.verdict import Different, Equal, Verdict
 
-COPY = """
-@T.prim_func
-def f(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
-    B[0] = A[0]
-"""
 TEXT = """
 declare ptr @malloc(i64)
 declare ptr @aligned_alloc(i64, i64)
@@ -51,7 +45,7 @@ MEMORY = """\
 
 
 def verdict(body: str) -> Verdict:
-    return validate_llvm(parse_func(COPY), TEXT.format(body=body)).verdict
+    return against_copy(TEXT.format(body=body))
 
 
 @pytest.mark.parametrize("on", ["1", "2", "3", "%v"])

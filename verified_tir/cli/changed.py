@@ -71,7 +71,7 @@ def changes_since(revision: str, folder: Path) -> Changes:
     unrelated = f"--changed-since: {revision} and HEAD have no common commit; in a shallow clone, fetch more of it"
     base = git(folder, "merge-base", commit, "HEAD", failing=unrelated)[0]
     broken = f"--changed-since: git cannot compare with {revision}"
-    diff = ("diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=none")
+    diff = ("diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=all")
     changed = git(root, *diff, base, "--", failing=broken)
     submodules = changed_submodules(root, base)
     new = git(root, "ls-files", "-z", "--others", "--exclude-standard", failing=broken)

@@ -59,7 +59,7 @@ def _differs(folder: Path, commit: str) -> bool:
     if not (folder / ".git").exists():  # it was not fetched
         return False
     (head,) = git(folder, "rev-parse", "HEAD", failing=_BROKEN, other=True)
-    changed = git(folder, "diff", "--name-only", "--ignore-submodules=none", "HEAD", failing=_BROKEN, other=True)
+    changed = git(folder, "diff", "--name-only", "--ignore-submodules=all", "HEAD", failing=_BROKEN, other=True)
     return head != commit or bool(changed) or any(_differs(folder / p, c) for p, c in _inner(folder).items())
 
 

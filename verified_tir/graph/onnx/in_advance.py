@@ -47,9 +47,6 @@ def computed(
     :param wanted: element type and shape of each result, as far as its schema says.
     :raises GraphError: if it fails, the results are not of these types, or the evaluator is wrong about such nodes.
     """
-    from onnx import TypeProto, helper
-    from onnx.reference import ReferenceEvaluator
-
     node, op = c.node, c.node.op_type
     if node.domain not in ("", "ai.onnx") or c.schema.since_version not in {**MOVING, **COMPUTING}.get(op, ()):
         return None
@@ -58,6 +55,18 @@ def computed(
     sizes = [math.prod(e or 0 for e in shape) for _, shape in wanted.values() if shape is not None]
     if any(n > MOST for n in sizes):
         raise GraphError(f"it computes {max(sizes)} elements of constants; {MOST} is the most here")
+    results = evaluated(node, arrays, imports)
+    return [_tensor(n, a, *wanted.get(n, ("", None))) for n, a in results.items()]
+
+
+def evaluated(node: Any, arrays: Mapping[str, Array], imports: Sequence[Any]) -> dict[str, Any]:
+    """The results of a node by name, as ONNX's evaluator computes them from operands in ``arrays``.
+
+    :raises GraphError: if it fails.
+    """
+    from onnx import TypeProto, helper
+    from onnx.reference import ReferenceEvaluator
+
     operands, names = [n for n in node.input if n], [n for n in node.output if n]
     inputs, outputs = ([helper.make_value_info(n, TypeProto()) for n in some] for some in (operands, names))
     model = helper.make_model(helper.make_graph([node], "folded", inputs, outputs), opset_imports=imports)
@@ -66,7 +75,7 @@ def computed(
             results = ReferenceEvaluator(model).run(None, {n: arrays[n] for n in operands})
     except Exception as problem:  # whatever the evaluator raises, it is about this node
         raise GraphError(str(problem)) from None
-    return [_tensor(n, a, *wanted.get(n, ("", None))) for n, a in zip(names, results, strict=True)]
+    return dict(zip(names, results, strict=True))
 
 
 def _besides(c: Converter, op: str, operands: Sequence[Array | None]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from verified_tir.graph.errors import GraphError
 from verified_tir.graph.ir import Array
-from verified_tir.graph.onnx.in_advance import computed
+from verified_tir.graph.onnx.in_advance import evaluated
 from verified_tir.graph.random import random_weights
 
 
@@ -36,10 +36,10 @@ def randomised(model: Any, seed: int = 0) -> Any:
     needed = {n for node in kept for n in node.input} | {o.name for o in graph.output}
     arrays: dict[str, Array] = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
     for node in makers:
-        made = computed(node, arrays, model.opset_import, {})
-        if made is None:
-            raise GraphError(f"the weights of the model cannot be computed: {node.op_type} is not known")
-        arrays |= zip([n for n in node.output if n], made, strict=True)
+        try:
+            arrays |= evaluated(node, arrays, model.opset_import)
+        except GraphError as problem:
+            raise GraphError(f"the weights of the model cannot be computed: {node.op_type}: {problem}") from None
     rng = np.random.default_rng(seed)
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
