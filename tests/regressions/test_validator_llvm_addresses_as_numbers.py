@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.regressions.llvm_copy import against_copy
+from verified_tir import parse_func
+from verified_tir.validate.llvm import validate_llvm
 from verified_tir.validate.verdict import Equal, Unknown, Verdict
 
+COPY = """
+@T.prim_func
+def f(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
+    B[0] = A[0]
+"""
 TEXT = """
 declare i32 @vtir_parallel(ptr, ptr, i64, i64, i64)
 define i32 @vtir_kernel(ptr %A, ptr %B) {{
@@ -49,7 +55,7 @@ UMAX = "declare i64 @llvm.umax.i64(i64, i64)\n"
 
 
 def verdict(body: str, from_: str = "", to: str = "") -> Verdict:
-    return against_copy(UMAX + TEXT.format(body=body, from_=from_, to=to))
+    return validate_llvm(parse_func(COPY), UMAX + TEXT.format(body=body, from_=from_, to=to)).verdict
 
 
 def refused(found: Verdict) -> bool:

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.regressions.llvm_copy import against_copy
+from verified_tir import parse_func
+from verified_tir.validate.llvm import validate_llvm
 from verified_tir.validate.verdict import Different, Equal, Unknown, Verdict
 
+COPY = """
+@T.prim_func
+def f(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
+    B[0] = A[0]
+"""
 TEXT = """
 declare ptr @malloc(i64)
 declare void @free(ptr)
@@ -43,7 +49,7 @@ LOAD = "%w = load i32, ptr {}, align 4"
 
 def verdict(yes: str = "", no: str = "", after: str = "", before: str = "") -> Verdict:
     text = TEXT.format(yes=yes, no=no, after=after, before=before)
-    return against_copy(text)
+    return validate_llvm(parse_func(COPY), text).verdict
 
 
 def refused(found: Verdict) -> bool:

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.regressions.llvm_copy import against_copy
+from verified_tir import parse_func
+from verified_tir.validate.llvm import validate_llvm
 from verified_tir.validate.verdict import Different, Equal, Unknown, Verdict
 
+COPY = """
+@T.prim_func
+def f(A: T.Buffer((1,), "int32"), B: T.Buffer((1,), "int32")):
+    B[0] = A[0]
+"""
 TEXT = """
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
@@ -54,7 +60,7 @@ COPIES = [
 
 def verdict(body: str, memory: str = STACK, inner: str = "call") -> Verdict:
     body = "  %c = icmp eq ptr %a, null\n  %g = select i1 %c, ptr null, ptr @g\n  " + body
-    return against_copy(TEXT.format(body=body, memory=memory, inner=inner))
+    return validate_llvm(parse_func(COPY), TEXT.format(body=body, memory=memory, inner=inner)).verdict
 
 
 @pytest.mark.parametrize("call", COPIES)
