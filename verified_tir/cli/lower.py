@@ -21,12 +21,11 @@ from verified_tir.durations import duration
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.script import script
 from verified_tir.kernel.facts import Prover
-from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.lower.expression import PipelineError, parse_pipeline
 from verified_tir.lower.passes import PassRecord, Pipeline
 from verified_tir.report.error_codes import WRONG_OPTION, code_of_exception, with_code
 from verified_tir.schedule.errors import Refuted, ScheduleError
-from verified_tir.schedule.refusals import report
+from verified_tir.schedule.refusals import check_race_free
 from verified_tir.schedule.schedule import Schedule
 
 SCHEMA = 1
@@ -115,9 +114,7 @@ def _lower(path: Path, function: Proved, pipeline: Pipeline, options: Options, o
             if options.print_all:
                 _show(done.proof.func, out)
         theorem = pipeline.run(done.proof, after=after)
-        free = prove_race_free(theorem.after, Prover(done.proof.solver), theorem.entry)
-        if not isinstance(free, tuple):
-            raise report("race freedom", free, theorem.after, theorem)
+        check_race_free(theorem, Prover(done.proof.solver))
         if not options.json and not options.print_after and not options.print_all:
             _show(theorem.after, out)
     except ScheduleError as refused:

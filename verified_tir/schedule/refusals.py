@@ -13,7 +13,9 @@ from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.paths import Path
 from verified_tir.ir.stmt import Block, Store
 from verified_tir.ir.visit import nodes_of
+from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.obligation import NoMatch, Refusal, Unproved
+from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines
 from verified_tir.logic import verdict as v
 from verified_tir.logic.called import called
@@ -36,6 +38,16 @@ def report(step: str, refusal: Refusal, program: PrimFunc, theorem: Refines | No
     found = _exception(step, refusal, program, theorem)
     found.code = code_of(refusal, step, code, of_the_program=theorem is None)
     return found
+
+
+def check_race_free(theorem: Refines, prover: Prover) -> None:
+    """Prove that every marked loop of a theorem's last program may run as it is marked.
+
+    :raises ScheduleError: if one of them may race.
+    """
+    found = prove_race_free(theorem.after, prover, theorem.entry)
+    if not isinstance(found, tuple):
+        raise report("race freedom", found, theorem.after, theorem)
 
 
 def mark_subject(refused: ScheduleError, session: Session, arguments: Sequence[object]) -> None:

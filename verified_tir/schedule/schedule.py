@@ -28,7 +28,6 @@ from verified_tir.kernel.begin import begin
 from verified_tir.kernel.facts import Prover
 from verified_tir.kernel.memory import Entry
 from verified_tir.kernel.obligation import NoMatch, Unproved
-from verified_tir.kernel.race_free import prove_race_free
 from verified_tir.kernel.theorem import Refines, Step, reflexive
 from verified_tir.logic.solver import INTEGER_BUDGET, Solver
 from verified_tir.logic.verdict import Discharged
@@ -49,7 +48,7 @@ from verified_tir.schedule.primitives_sampling import SamplingPrimitives
 from verified_tir.schedule.primitives_tiles import TilePrimitives
 from verified_tir.schedule.primitives_values import ValuePrimitives
 from verified_tir.schedule.recording import Call, recorded, repeat
-from verified_tir.schedule.refusals import mark_subject, report
+from verified_tir.schedule.refusals import check_race_free, mark_subject, report
 from verified_tir.schedule.remedies import Attempt, copied, remedy_of
 from verified_tir.schedule.replay_inputs import symbols
 from verified_tir.schedule.session import Handle, Session, TacticFailed
@@ -213,10 +212,8 @@ class Schedule(
 
         :raises ScheduleError: if one of them may race.
         """
-        found = prove_race_free(self.func, self._session.prover, self.theorem.entry)
-        if not isinstance(found, tuple):
-            with refused_by(self):
-                raise report("race freedom", found, self.func, self.theorem)
+        with refused_by(self):
+            check_race_free(self.theorem, self._session.prover)
 
     def __str__(self) -> str:
         """The program's text."""

@@ -1,11 +1,9 @@
-"""Judging recorded pairs, one or a file of them, on one core or more."""
+"""Judging recorded pairs, one or a file of them."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 
 from verified_tir.ir.func import PrimFunc
 from verified_tir.ir.node import IRError
@@ -16,23 +14,14 @@ from verified_tir.validate.pairs import WORDS, Budget, Judgement, TimeIsUp, Word
 from verified_tir.validate.recorded import Record, correspondences, functions
 
 
-def judge_file(
-    records: Iterable[Record], given: Mapping[str, int], budget: Budget, *, jobs: int = 1
-) -> Iterator[Judgement]:
+def judge_file(records: Iterable[Record], given: Mapping[str, int], budget: Budget) -> Iterator[Judgement]:
     """Judgements of recorded pairs that have both programs, in their order.
 
     :param given: sizes of symbols, by name; the others take several.
-    :param jobs: how many processes to use.
     """
     wanted = [record for record in records if record.after is not None]
-    if jobs <= 1:
-        for record in wanted:
-            yield judge_record(record, given, budget)
-        return
-    with ProcessPoolExecutor(min(jobs, os.cpu_count() or 1)) as pool:
-        waiting = [pool.submit(judge_record, record, given, budget) for record in wanted]
-        for one in waiting:
-            yield one.result()
+    for record in wanted:
+        yield judge_record(record, given, budget)
 
 
 def judge_record(record: Record, given: Mapping[str, int], budget: Budget) -> Judgement:

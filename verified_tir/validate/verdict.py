@@ -203,11 +203,12 @@ def unplaced(findings: Sequence[str]) -> tuple[str, ...]:
 
 def _new(findings: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
     """The findings of a kind about *after* that *before* does not have in the same block of memory."""
-    matched = [(f, found) for f in findings if (found := pattern.match(f)) is not None]
-    keys = [(found["kind"], f.memory if isinstance(f, Finding) else found["block"]) for f, found in matched]
-    known = {key for key, (_, found) in zip(keys, matched, strict=True) if found["side"] == "before"}
-    about = zip(keys, matched, strict=True)
-    return tuple([f for key, (f, found) in about if found["side"] == "after" and key not in known])
+    about = [
+        (found["side"], (found["kind"], f.memory if isinstance(f, Finding) else found["block"]), f)
+        for f in findings if (found := pattern.match(f)) is not None
+    ]  # fmt: skip
+    known = {key for side, key, _ in about if side == "before"}
+    return tuple([f for side, key, f in about if side == "after" and key not in known])
 
 
 def _vacuous(undefined: str) -> str:

@@ -197,12 +197,11 @@ NOTHING = Attributes()
 class Instruction:
     """One instruction.
 
-    ``type`` is the result's (of a store, the value's).  ``flags`` are words such as ``nsw``; ``tail`` stands
-    for ``musttail`` too.  ``word`` is a
-    comparison's predicate or a call's callee, if that is a name, and ``promises`` what a call says of its result and of
-    each operand; ``numbers`` are constant indices, a shuffle's mask
-    (-1: poison), or an alignment; ``source`` is the element type of a ``getelementptr`` or ``alloca``, and the
-    operand's type of a cast; ``labels`` are the successors or, of a phi, where each operand comes from.
+    ``type`` is the result's (of a store, the value's).  ``flags`` are words such as ``nsw``; ``tail`` stands for
+    ``musttail`` too.  ``word`` is a comparison's predicate or a call's callee, if that is a name, and ``promises`` what
+    a call says of its result and of each operand; ``numbers`` are constant indices, a shuffle's mask (-1: poison), or
+    an alignment; ``source`` is the element type of a ``getelementptr`` or ``alloca``, and the operand's type of a cast;
+    ``labels`` are the successors or, of a phi, where each operand comes from.
     """
 
     opcode: str
