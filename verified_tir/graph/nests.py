@@ -32,16 +32,19 @@ class Nest:
     more: int = 0
 
     @property
+    def last(self) -> Store:
+        """The update of a reduction, or the only store."""
+        return self.update or self.store
+
+    @property
     def loads(self) -> list[Load]:
         """What the nest reads, but for the element that a reduction updates."""
-        last = self.update or self.store
-        return [x for x in walk(last.value) if isinstance(x, Load) and x.buffer is not last.buffer]
+        return [x for x in walk(self.last.value) if isinstance(x, Load) and x.buffer is not self.last.buffer]
 
     @property
     def accumulates(self) -> bool:
         """Whether the stored element is read before: in a reduction, also one whose initialisation stands apart."""
-        last = self.update or self.store
-        return any(isinstance(x, Load) and x.buffer is last.buffer for x in walk(last.value))
+        return any(isinstance(x, Load) and x.buffer is self.last.buffer for x in walk(self.last.value))
 
     @property
     def stored(self) -> frozenset[Var]:
@@ -51,9 +54,8 @@ class Nest:
     @property
     def decides(self) -> frozenset[Var]:
         """The variables on which a condition around the block or within the value depends."""
-        last = self.update or self.store
         found = {v for g in self.guards for v in free_vars(g)}
-        for x in walk(last.value):
+        for x in walk(self.last.value):
             if isinstance(x, (IfThenElse, Select)):
                 found.update(free_vars(x.condition))
         return frozenset(found)

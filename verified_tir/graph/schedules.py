@@ -180,8 +180,9 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
     tile = _tile(nest, loop, lanes, machine)
     outer, inner = _parts(s, nest, tile, loop, lanes)
     parts = named(s, nest.block)
-    if parts is not None:
-        outer = once_through(parts, outer, inner[-1])
+    if parts is None:
+        return
+    outer = once_through(parts, outer, inner[-1])
     s.reorder(*outer, *terms, *inner)
     s.cache_write(nest.block, 0, "local", loop=outer[-1] if outer else None)
     s.decompose_reduction(nest.block, terms[0])
@@ -201,8 +202,7 @@ def _reduction(s: Schedule, nest: Nest, constants: Collection[str], machine: Mac
         s.vectorize(vector)
         for v in (*(x.var for x in few), *more):
             s.unroll(v)
-    if parts is not None:
-        copies_by_row(s, parts, outer, inner)
+    copies_by_row(s, parts, outer, inner)
 
 
 def _epilogue(s: Schedule, finished: Buffer) -> None:

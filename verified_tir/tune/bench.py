@@ -140,9 +140,8 @@ class Bench:
         announce(Level.STEP, "building")
         compiled = build(theorem, threads=self.threads)
         plain = self._plain()
-        if self._written is None or not structural_equal(
-            theorem.before, self._written
-        ):  # a candidate may assume what others do not
+        # A candidate may assume what others do not.
+        if self._written is None or not structural_equal(theorem.before, self._written):
             check_fit(theorem.before, self.sizes, self.arrays)
         arrays = move(theorem.relation, self.arrays, dict(self.sizes))
         masks = pad(theorem.after, theorem.paddings, arrays, dict(self.sizes))
@@ -188,9 +187,8 @@ def _asked(solver: Solver) -> tuple[int, int]:
 def _why(refused: Exception) -> str:
     if isinstance(refused, ScheduleError):
         return refused.summary()
-    return (
-        str(refused) if isinstance(refused, (CodegenError, Exited, NoneFit)) else f"{type(refused).__name__}: {refused}"
-    )
+    said = isinstance(refused, (CodegenError, Exited, NoneFit))
+    return str(refused) if said else f"{type(refused).__name__}: {refused}"
 
 
 def _difference(theorem: Refines, expected: Mapping[str, Array], found: Mapping[str, Array], masks: Masks) -> str:

@@ -183,10 +183,11 @@ def inlined(reader: Reader, node: Any, graph: Any, given: Mapping[str, str]) -> 
     for t in graph.initializer:
         names[t.name] = f"{prefix}{t.name}"
         reader.arrays[names[t.name]] = reader.tensor(t)
-    mentioned = {n for inner in graph.node for n in free_names(inner)} | {o.name for o in graph.output}
+    free = [free_names(inner) for inner in graph.node]
+    mentioned = {n for some in free for n in some} | {o.name for o in graph.output}
     reader.used.update(f"{prefix}{n}" for n in mentioned & later)
-    for inner in graph.node:
-        early = next((n for n in free_names(inner) if n in later), None)
+    for inner, read in zip(graph.node, free, strict=True):
+        early = next((n for n in read if n in later), None)
         if early is not None:
             raise GraphError(f"in its graph {graph.name}, {early} is used before it is computed")
         later.difference_update(inner.output)

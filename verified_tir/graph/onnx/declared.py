@@ -15,8 +15,8 @@ def check_names(graph: Any) -> None:
     """:raises GraphError: if two inputs or two initializers have one name; an input may have a value."""
     for what, some in (("initializers", graph.initializer), ("inputs", graph.input)):
         names = [one.name for one in some]
-        if twice := [n for n in names if names.count(n) > 1]:
-            raise GraphError(f"two {what} of the model are called {twice[0]}")
+        if len(set(names)) != len(names):
+            raise GraphError(f"two {what} of the model are called {next(n for n in names if names.count(n) > 1)}")
 
 
 def check_types(reader: Reader, graph: Any) -> None:
