@@ -32,6 +32,19 @@ def total(A: T.Buffer((16,), "float32"), B: T.Buffer((1,), "float32")):
 """
 """Two programs; what follows them starts on line 18."""
 
+SCATTER = """\
+@T.prim_func
+def scatter(P: T.Buffer((64,), "int32"), B: T.Buffer((4,), "int32")):
+    for i in range(64):
+        T.assume(0 <= P[i] and P[i] < 4)
+        B[P[i]] = i
+
+
+"""
+"""A program that assumes of an array what random numbers are not."""
+FAR = SCATTER.replace("64", "40000").replace("P[i] < 4", "P[i] < 1").replace("B[P[i]]", "B[P[i] * 10000000]")
+"""The same with so many elements that no others are sought."""
+
 GOOD = HEAD + '@schedule(fill)\ndef good(s):\n    """Four by four."""\n    s.split("i", [4, 4])\n'
 REFUSED = HEAD + '@schedule(total)\ndef racy(s):\n    s.split("i", [4, 4])\n    s.reorder("i_1", "i_0")\n'
 
